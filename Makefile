@@ -1,0 +1,103 @@
+# flame graph pipeline: collect, collapse, render, diff.
+#
+# `make help` lists the targets. Objects of each build mode live in their own
+# folder, so that sanitizer and coverage builds never mix with plain ones.
+# Sources are found by folder: TOOL/TOOL.c is a program, every other file of
+# the folder belongs to its library.
+
+CC ?= gcc
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+PROGRAM_PREFIX ?= flame-
+bindir ?= $(PREFIX)/bin
+libdir ?= $(PREFIX)/lib
+mandir ?= $(PREFIX)/share/man
+INSTALL ?= install
+PKG_CONFIG ?= pkg-config
+V ?= 0
+MODE ?= plain
+
+TOOLS := collect collapse render diff
+BUILD := build/$(MODE)
+BIN := $(if $(filter plain,$(MODE)),bin,$(BUILD)/bin)
+Q := $(if $(filter 0,$(V)),@,)
+
+our_cflags := -std=gnu17 -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
+	-Wvla -Wformat=2 -I. -I$(BUILD) -pthread -fno-omit-frame-pointer
+
+# a package that is missing is named by pkg-config itself
+packages := libdw libelf libzstd zlib libxml-2.0 libcjson liblzma
+ifeq ($(filter deps help clean distclean format,$(MAKECMDGOALS)),)
+ifneq ($(shell $(PKG_CONFIG) --exists $(packages) && echo yes),yes)
+ifeq ($(filter demo test,$(MAKECMDGOALS)),)
+$(error packages are missing ($(shell $(PKG_CONFIG) --print-errors --exists $(packages) 2>&1 | grep -o "'[^']*'" | sort -u | tr '\n' ' ')); `make deps` installs them)
+endif
+endif
+endif
+package_cflags := $(shell $(PKG_CONFIG) --cflags $(packages) 2>/dev/null)
+
+# collect depends on libc alone
+libs_collect :=
+libs_collapse = $(shell $(PKG_CONFIG) --libs libdw libelf libzstd zlib libxml-2.0 libcjson liblzma) -liberty -ldl -lm
+libs_render = $(shell $(PKG_CONFIG) --libs libzstd zlib libcjson) -lm
+libs_diff = $(shell $(PKG_CONFIG) --libs libzstd zlib libxml-2.0 libcjson) -lm
+libs_all = $(libs_collapse)
+
+.DEFAULT_GOAL := all
+include tests/tests.mk
+
+programs := $(TOOLS:%=$(BIN)/%)
+share_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard share/*.c))
+objects_of = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(1)/$(1).c,$(wildcard $(1)/*.c)))
+
+.PHONY: all
+all: $(programs) ## build the four programs into bin/
+
+$(BUILD)/libshare.a: $(share_objects)
+	$(Q)rm -f $@; $(AR) rcs $@ $^
+
+define tool_rules
+$(BUILD)/lib$(1).a: $(call objects_of,$(1))
+	$(Q)rm -f $$@; $(AR) rcs $$@ $$^
+$(BIN)/$(1): $(BUILD)/$(1)/$(1).o $(BUILD)/lib$(1).a $(BUILD)/libshare.a
+	@mkdir -p $$(@D)
+	@echo "  LD      $$@"
+	$(Q)$(CC) $(CFLAGS) $(mode_flags) $(LDFLAGS) -pthread -o $$@ $$^ $(LDLIBS) $$(libs_$(1))
+endef
+$(foreach tool,$(TOOLS),$(eval $(call tool_rules,$(tool))))
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(CC) $(our_cflags) $(package_cflags) $(CPPFLAGS) $(CFLAGS) $(mode_flags) -MMD -MP -c -o $@ $<
+
+# text files that programs carry: FILE.js -> BUILD/FILE.js.inc, a C array body
+$(BUILD)/%.inc: %
+	@mkdir -p $(@D)
+	$(Q)od -An -v -tx1 $< | sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
+$(BUILD)/render/%.o: $(patsubst %,$(BUILD)/%.inc,$(wildcard render/*.js render/*.css))
+
+-include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d')
+
+.PHONY: install uninstall
+install: all ## install programs and manual pages (PREFIX, DESTDIR, PROGRAM_PREFIX)
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+	for t in $(TOOLS); do \
+		$(INSTALL) -m 755 bin/$$t $(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t && \
+		$(INSTALL) -m 644 $$t/$$t.1 $(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$$t.1 || exit 1; \
+	done
+
+uninstall: ## remove what install put there
+	for t in $(TOOLS); do \
+		rm -f $(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t $(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$$t.1; \
+	done
+
+.PHONY: clean distclean help
+clean: ## remove what was built
+	rm -rf build bin flame.svg
+distclean: clean ## also remove what the tests fetched
+	rm -rf tests/browser/node_modules
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' Makefile tests/tests.mk | sed 's/:.*## /\t/' | \
+		awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'

@@ -1,0 +1,211 @@
+#include "share/compat.h"
+#include "collapse/folder.h"
+
+#include "share/folded.h"
+#include "share/mem.h"
+
+void folder_init(struct folder *folder)
+{
+	*folder = (struct folder){0};
+	folder->nr_slots = 1024;
+	folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
+	folder->capacity = 512;
+	folder->nodes = mem_zalloc(folder->capacity * sizeof(*folder->nodes));
+	folder->nr = 1;
+}
+
+void folder_release(struct folder *folder)
+{
+	strtab_release(&folder->names);
+	free(folder->nodes);
+	free(folder->slots);
+	*folder = (struct folder){0};
+}
+
+uint32_t folder_name(struct folder *folder, const char *text, size_t size)
+{
+	struct buf clean = {0};
+	uint32_t id;
+
+	folded_clean(&clean, text, size);
+	id = strtab_id(&folder->names, clean.at, clean.size);
+	buf_release(&clean);
+	return id;
+}
+
+static uint32_t slot_of(uint32_t parent, uint32_t name, uint32_t nr_slots)
+{
+	return (uint32_t)hash_u64(parent, name) & (nr_slots - 1);
+}
+
+static void grow_slots(struct folder *folder)
+{
+	uint32_t nr_slots = folder->nr_slots * 2;
+	uint32_t *slots = mem_zalloc(nr_slots * sizeof(*slots));
+
+	for (uint32_t id = 1; id < folder->nr; id++) {
+		const struct folder_node *node = &folder->nodes[id];
+		uint32_t at = slot_of(node->parent, node->name, nr_slots);
+
+		while (slots[at])
+			at = (at + 1) & (nr_slots - 1);
+		slots[at] = id;
+	}
+	free(folder->slots);
+	folder->slots = slots;
+	folder->nr_slots = nr_slots;
+}
+
+uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
+{
+	uint32_t at = slot_of(parent, name, folder->nr_slots);
+
+	for (; folder->slots[at]; at = (at + 1) & (folder->nr_slots - 1)) {
+		const struct folder_node *node = &folder->nodes[folder->slots[at]];
+
+		if (node->parent == parent && node->name == name)
+			return folder->slots[at];
+	}
+	if (folder->nr == folder->capacity) {
+		folder->capacity *= 2;
+		folder->nodes = mem_resize(folder->nodes, folder->capacity, sizeof(*folder->nodes));
+	}
+	folder->nodes[folder->nr] = (struct folder_node){.parent = parent, .name = name};
+	folder->slots[at] = folder->nr++;
+	if (folder->nr > folder->nr_slots / 2)
+		grow_slots(folder);
+	return folder->nr - 1;
+}
+
+bool folder_count(struct folder *folder, uint32_t node, weight_fx weight)
+{
+	if (!weight_add(&folder->total, weight))
+		return false;
+	folder->nodes[node].self += weight;
+	return true;
+}
+
+bool folder_add(struct folder *folder, const uint32_t *names, size_t nr, weight_fx weight)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		node = folder_child(folder, node, names[i]);
+	return folder_count(folder, node, weight);
+}
+
+/*
+ * Sorting the whole lines by bytes without building them: among the children
+ * of a node, an entry is either a child's own line (its name ends there) or
+ * its subtree (a ";" follows its name). Entries sorted by name plus that
+ * ending, visited depth first, give exactly the order of the full texts.
+ */
+struct entry {
+	struct slice name;
+	uint32_t node;
+	bool is_subtree;
+};
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	size_t shared = MIN_OF(x->name.size, y->name.size);
+	int order = memcmp(x->name.at, y->name.at, shared);
+	int next_x, next_y;
+
+	if (order)
+		return order;
+	/* the byte behind the shared part: of the name, its ";", or the end */
+	next_x = x->name.size > shared ? (unsigned char)x->name.at[shared] :
+	         x->is_subtree         ? ';' :
+	                                 -1;
+	next_y = y->name.size > shared ? (unsigned char)y->name.at[shared] :
+	         y->is_subtree         ? ';' :
+	                                 -1;
+	return next_x - next_y;
+}
+
+struct writer {
+	const struct folder *folder;
+	uint32_t *first_child, *next_sibling; /* 0 ends a list */
+	struct entry *stack;                  /* entries still to be written, last first */
+	size_t nr, capacity;
+};
+
+/* Pushes the entries below a node, so that the smallest is popped first. */
+static void push_children(struct writer *w, uint32_t parent)
+{
+	size_t first = w->nr;
+
+	for (uint32_t id = w->first_child[parent]; id; id = w->next_sibling[id]) {
+		struct entry entry = {strtab_slice(&w->folder->names, w->folder->nodes[id].name),
+		                      id, false};
+
+		if (w->folder->nodes[id].self) {
+			MEM_GROW(w->stack, w->nr, w->capacity);
+			w->stack[w->nr++] = entry;
+		}
+		if (w->first_child[id]) {
+			entry.is_subtree = true;
+			MEM_GROW(w->stack, w->nr, w->capacity);
+			w->stack[w->nr++] = entry;
+		}
+	}
+	qsort(w->stack + first, w->nr - first, sizeof(*w->stack), compare_entries);
+	for (size_t i = first, j = w->nr; i + 1 < j; i++) {
+		struct entry swap = w->stack[i];
+
+		w->stack[i] = w->stack[--j];
+		w->stack[j] = swap;
+	}
+}
+
+void folder_write(const struct folder *folder, struct output *out)
+{
+	struct writer w = {.folder = folder};
+	struct buf path = {0};
+	size_t *sizes = NULL, depth = 0, capacity = 0; /* of path before each open subtree */
+	uint32_t *open = NULL;
+	size_t open_capacity = 0;
+
+	w.first_child = mem_zalloc(folder->nr * sizeof(uint32_t));
+	w.next_sibling = mem_zalloc(folder->nr * sizeof(uint32_t));
+	for (uint32_t id = folder->nr - 1; id; id--) {
+		uint32_t parent = folder->nodes[id].parent;
+
+		w.next_sibling[id] = w.first_child[parent];
+		w.first_child[parent] = id;
+	}
+	push_children(&w, 0);
+	while (w.nr) {
+		struct entry entry = w.stack[--w.nr];
+		uint32_t parent = folder->nodes[entry.node].parent;
+
+		while (depth && open[depth - 1] != parent)
+			path.size = sizes[--depth];
+		if (entry.is_subtree) {
+			MEM_GROW(sizes, depth, capacity);
+			MEM_GROW(open, depth, open_capacity);
+			sizes[depth] = path.size;
+			open[depth++] = entry.node;
+			buf_add(&path, entry.name.at, entry.name.size);
+			buf_char(&path, ';');
+			push_children(&w, entry.node);
+		} else {
+			char count[WEIGHT_TEXT];
+			size_t size = weight_format(count, folder->nodes[entry.node].self);
+
+			output_add(out, path.at, path.size);
+			output_add(out, entry.name.at, entry.name.size);
+			output_add(out, " ", 1);
+			output_add(out, count, size);
+			output_add(out, "\n", 1);
+		}
+	}
+	free(w.first_child);
+	free(w.next_sibling);
+	free(w.stack);
+	free(sizes);
+	free(open);
+	buf_release(&path);
+}

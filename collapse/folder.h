@@ -1,0 +1,52 @@
+/*
+ * folder.h - frames to counted stacks: the tree every input ends in.
+ *
+ * A stack is a node of a trie; its path from the root is its frames, root
+ * first. Frame names are interned here too. Node 0 is the empty stack.
+ * Memory grows with distinct stacks, never with samples.
+ *
+ * Does not decide names, marks or order of root frames; writes folded text
+ * sorted by bytes of the whole stack (as LC_ALL=C sort would).
+ */
+#ifndef COLLAPSE_FOLDER_H
+#define COLLAPSE_FOLDER_H
+
+#include "share/compat.h"
+#include "share/output.h"
+#include "share/strtab.h"
+#include "share/weight.h"
+
+struct folder_node {
+	uint32_t parent;
+	uint32_t name;  /* id in names */
+	weight_fx self; /* weight of samples that end here */
+};
+
+struct folder {
+	struct strtab names;
+	struct folder_node *nodes;
+	uint32_t nr, capacity;
+	uint32_t *slots; /* node id by (parent, name), 0 = empty */
+	uint32_t nr_slots;
+	weight_fx total;
+};
+
+void folder_init(struct folder *folder);
+void folder_release(struct folder *folder);
+
+/* Any bytes; cleaned to a legal frame (folded_clean) before it is interned. */
+uint32_t folder_name(struct folder *folder, const char *text, size_t size);
+
+/* The node of `name` under `parent`, made where it is missing. */
+uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name);
+
+/* false where the total would reach 2^64 (nothing is added then). */
+bool folder_count(struct folder *folder, uint32_t node, weight_fx weight);
+
+/* folder_child for each name, root first, then folder_count. */
+bool folder_add(struct folder *folder, const uint32_t *names, size_t nr, weight_fx weight);
+
+/* Stacks of weight 0 are left out. */
+void folder_write(const struct folder *folder, struct output *out);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * format.h - the table of everything that collapse reads besides perf.data.
+ *
+ * A format is one file under collapse/ with a struct format in it and a line
+ * in format.c. Detection sees the first bytes; parsing consumes the input and
+ * puts stacks into the folder.
+ */
+#ifndef COLLAPSE_FORMAT_H
+#define COLLAPSE_FORMAT_H
+
+#include "collapse/folder.h"
+#include "share/compat.h"
+#include "share/err.h"
+#include "share/folded.h"
+#include "share/input.h"
+
+/* What the command line says that parsers of formats care about. */
+struct format_options {
+	bool by_pid, by_tid, by_comm; /* root frames, where the format knows them */
+	bool annotate;                /* _[k] and the like */
+	bool addresses;               /* raw addresses beside unknown frames */
+	bool inlines;                 /* keep inlined frames */
+	bool srcline;
+	const char *value;         /* --value NAME, or NULL for the first */
+	const char *const *events; /* --event, NULL-terminated, or NULL */
+	bool all_events;
+	enum { COUNT_SAMPLES, COUNT_PERIOD, COUNT_TIME } count;
+	bool flamegraph_compat; /* --compat flamegraph */
+	unsigned nr_threads;
+};
+
+/* What a parser saw; kept across all inputs of a run. */
+struct format_report {
+	uint64_t nr_samples;  /* records that became weight */
+	uint64_t nr_lost;     /* samples that the recorder says it lost */
+	uint64_t nr_bad;      /* malformed records, stepped over */
+	uint64_t nr_left_out; /* whole records left out by choice (other events) */
+	char first_bad[200];  /* "line 12: ..." or "offset 345: ..." */
+	char unit[24];        /* "samples", "microseconds", "bytes", ... */
+	char event[64];       /* name of what was folded, or "" */
+};
+
+/* Counts a malformed record; keeps the text of the first. */
+void format_bad(struct format_report *report, const char *format, ...) PRINTF_LIKE(2, 3);
+
+struct format {
+	const char *name;  /* for --from */
+	const char *about; /* for --formats, one line */
+
+	/*
+	 * How sure is it that this head (up to FORMAT_HEAD bytes, all of the
+	 * input when is_all) begins such a file: 0 no, 100 certain (a magic
+	 * number); text guesses stay between 10 and 90.
+	 */
+	int (*detect)(struct slice head, bool is_all);
+
+	/* 0, or -1 with err filled where nothing more can be read. */
+	int (*parse)(struct input *in, struct folder *folder, const struct format_options *options,
+	             struct folded_header *header, struct format_report *report, struct err *err);
+};
+
+#define FORMAT_HEAD ((size_t)64 * 1024)
+
+/* NULL-terminated, in the order of --formats. */
+extern const struct format *const formats[];
+
+const struct format *format_by_name(const char *name);
+
+/* The surest format for this head, or NULL. */
+const struct format *format_detect(struct slice head, bool is_all);
+
+#endif

@@ -1,0 +1,350 @@
+#include "share/compat.h"
+#include "share/input.h"
+
+#include "share/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD };
+
+#define CHUNK_SIZE ((size_t)256 * 1024)
+
+struct input {
+	char *name;
+	int fd;
+	enum coding coding;
+	uint64_t limit;   /* of decoded bytes, or 0 */
+	uint64_t decoded; /* bytes produced so far */
+	uint64_t consumed;
+	uint64_t lines;
+
+	/* unread decoded bytes: window[start..end) */
+	const char *window;
+	size_t start, end;
+	bool at_end; /* nothing follows the window */
+
+	void *map; /* of a plain regular file, else NULL */
+	size_t map_size;
+
+	struct buf decoded_buf; /* backs the window where nothing is mapped */
+	char *raw;              /* CHUNK_SIZE bytes of coded input */
+	size_t raw_start, raw_end;
+	bool raw_at_end;
+	bool in_frame; /* inside a compressed frame: the end here is a cut */
+	z_stream gzip;
+	ZSTD_DStream *zstd;
+};
+
+static int fill_raw(struct input *in, struct err *err)
+{
+	ssize_t done;
+
+	if (in->raw_start < in->raw_end || in->raw_at_end)
+		return 0;
+	do
+		done = read(in->fd, in->raw, CHUNK_SIZE);
+	while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return err_sys(err, "cannot read '%s'", in->name);
+	in->raw_start = 0;
+	in->raw_end = (size_t)done;
+	in->raw_at_end = done == 0;
+	return 0;
+}
+
+static int begin_coding(struct input *in, struct err *err)
+{
+	const unsigned char *p = (const unsigned char *)in->raw;
+
+	/* a pipe may hand over the magic in pieces */
+	while (in->raw_end < 4 && !in->raw_at_end) {
+		ssize_t done = read(in->fd, in->raw + in->raw_end, CHUNK_SIZE - in->raw_end);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return err_sys(err, "cannot read '%s'", in->name);
+		in->raw_end += (size_t)done;
+		in->raw_at_end = done == 0;
+	}
+	if (in->raw_end >= 3 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8) {
+		in->coding = CODING_GZIP;
+		/* 16 + 15: gzip wrapper, largest window (zlib.h) */
+		if (inflateInit2(&in->gzip, 16 + 15) != Z_OK)
+			return err_set(err, "cannot start zlib");
+	} else if (in->raw_end >= 4 && p[0] == 0x28 && p[1] == 0xb5 && p[2] == 0x2f &&
+	           p[3] == 0xfd) {
+		in->coding = CODING_ZSTD;
+		in->zstd = ZSTD_createDStream();
+		if (!in->zstd)
+			return err_set(err, "cannot start zstd");
+	}
+	return 0;
+}
+
+struct input *input_open(const char *path, uint64_t limit, struct err *err)
+{
+	bool is_stdin = !path || strcmp(path, "-") == 0;
+	struct input *in = mem_zalloc(sizeof(*in));
+	struct stat st;
+
+	in->name = mem_strdup(is_stdin ? "stdin" : path);
+	in->limit = limit;
+	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (in->fd < 0 || fstat(in->fd, &st) < 0) {
+		err_sys(err, "cannot open '%s'", in->name);
+		goto fail;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		err_set(err, "'%s' is a directory, not a file", in->name);
+		goto fail;
+	}
+	in->raw = mem_alloc(CHUNK_SIZE);
+	if (begin_coding(in, err) < 0)
+		goto fail;
+	if (in->coding == CODING_PLAIN && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    lseek(in->fd, 0, SEEK_CUR) == (off_t)in->raw_end) {
+		in->map_size = (size_t)st.st_size;
+		in->map = mmap(NULL, in->map_size, PROT_READ, MAP_PRIVATE, in->fd, 0);
+		if (in->map == MAP_FAILED) {
+			in->map = NULL;
+		} else {
+			madvise(in->map, in->map_size, MADV_SEQUENTIAL);
+			in->window = in->map;
+			in->end = in->map_size;
+			in->at_end = true;
+			if (limit && in->map_size > limit) {
+				err_set(err, "'%s' is larger than the limit of %llu bytes",
+				        in->name, (unsigned long long)limit);
+				goto fail;
+			}
+		}
+	}
+	return in;
+fail:
+	input_close(in);
+	return NULL;
+}
+
+void input_close(struct input *in)
+{
+	if (!in)
+		return;
+	if (in->map)
+		munmap(in->map, in->map_size);
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	if (in->coding == CODING_GZIP)
+		inflateEnd(&in->gzip);
+	ZSTD_freeDStream(in->zstd);
+	buf_release(&in->decoded_buf);
+	free(in->raw);
+	free(in->name);
+	free(in);
+}
+
+const char *input_name(const struct input *in)
+{
+	return in->name;
+}
+
+/* Decodes some of raw into room bytes at `to`; returns bytes made or -1. */
+static ssize_t decode_gzip(struct input *in, char *to, size_t room, struct err *err)
+{
+	int rc;
+
+	if (!in->in_frame) {
+		inflateReset(&in->gzip);
+		in->in_frame = true;
+	}
+	in->gzip.next_in = (unsigned char *)in->raw + in->raw_start;
+	in->gzip.avail_in = (unsigned)(in->raw_end - in->raw_start);
+	in->gzip.next_out = (unsigned char *)to;
+	in->gzip.avail_out = (unsigned)room;
+	rc = inflate(&in->gzip, Z_NO_FLUSH);
+	in->raw_start = in->raw_end - in->gzip.avail_in;
+	if (rc == Z_STREAM_END)
+		in->in_frame = false;
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
+		return err_set(err, "'%s' holds damaged gzip data: %s", in->name,
+		               in->gzip.msg ? in->gzip.msg : "unknown reason");
+	return (ssize_t)(room - in->gzip.avail_out);
+}
+
+static ssize_t decode_zstd(struct input *in, char *to, size_t room, struct err *err)
+{
+	ZSTD_inBuffer from = {in->raw, in->raw_end, in->raw_start};
+	ZSTD_outBuffer into = {to, room, 0};
+	size_t rc = ZSTD_decompressStream(in->zstd, &into, &from);
+
+	if (ZSTD_isError(rc))
+		return err_set(err, "'%s' holds damaged zstd data: %s", in->name,
+		               ZSTD_getErrorName(rc));
+	in->raw_start = from.pos;
+	in->in_frame = rc != 0;
+	return (ssize_t)into.pos;
+}
+
+static ssize_t decode(struct input *in, char *to, size_t room, struct err *err)
+{
+	ssize_t made;
+
+	switch (in->coding) {
+	case CODING_GZIP:
+		made = decode_gzip(in, to, room, err);
+		break;
+	case CODING_ZSTD:
+		made = decode_zstd(in, to, room, err);
+		break;
+	default:
+		made = (ssize_t)MIN_OF(room, in->raw_end - in->raw_start);
+		memcpy(to, in->raw + in->raw_start, (size_t)made);
+		in->raw_start += (size_t)made;
+	}
+	return made;
+}
+
+/* Appends at least one decoded byte to the window, or sets at_end. */
+static int fill(struct input *in, struct err *err)
+{
+	struct buf *buf = &in->decoded_buf;
+
+	if (in->start) {
+		memmove(buf->at, buf->at + in->start, in->end - in->start);
+		in->end -= in->start;
+		in->start = 0;
+	}
+	buf->size = in->end;
+	buf_reserve(buf, CHUNK_SIZE);
+	in->window = buf->at;
+	for (;;) {
+		ssize_t made;
+
+		/* once the coded input ended only the decoder's own rest can follow */
+		if (fill_raw(in, err) < 0)
+			return -1;
+		if (in->raw_at_end && !(in->coding == CODING_ZSTD && in->in_frame)) {
+			in->at_end = true;
+			if (in->in_frame)
+				return err_set(err, "'%s' ends inside its compressed data",
+				               in->name);
+			return 0;
+		}
+		made = decode(in, buf->at + in->end, buf->capacity - in->end, err);
+		if (made < 0)
+			return -1;
+		if (made == 0 && in->raw_at_end) {
+			in->at_end = true;
+			return err_set(err, "'%s' ends inside its compressed data", in->name);
+		}
+		if (made == 0)
+			continue;
+		in->end += (size_t)made;
+		in->decoded += (size_t)made;
+		if (in->limit && in->decoded > in->limit)
+			return err_set(err, "'%s' is larger than the limit of %llu bytes", in->name,
+			               (unsigned long long)in->limit);
+		return 0;
+	}
+}
+
+int input_peek(struct input *in, size_t want, const char **at, size_t *got, struct err *err)
+{
+	while (in->end - in->start < want && !in->at_end)
+		if (fill(in, err) < 0)
+			return -1;
+	*at = in->window + in->start;
+	*got = MIN_OF(want, in->end - in->start);
+	return 0;
+}
+
+void input_skip(struct input *in, size_t size)
+{
+	size = MIN_OF(size, in->end - in->start);
+	in->start += size;
+	in->consumed += size;
+}
+
+ssize_t input_read(struct input *in, void *to, size_t size, struct err *err)
+{
+	const char *at;
+	size_t got;
+
+	if (in->start == in->end && !in->at_end && fill(in, err) < 0)
+		return -1;
+	if (input_peek(in, MIN_OF(size, in->end - in->start), &at, &got, err) < 0)
+		return -1;
+	if (got)
+		memcpy(to, at, got);
+	input_skip(in, got);
+	return (ssize_t)got;
+}
+
+int input_line(struct input *in, struct slice *line, struct err *err)
+{
+	size_t searched = 0;
+
+	for (;;) {
+		const char *at = in->window + in->start;
+		size_t have = in->end - in->start;
+		const char *newline =
+		        have > searched ? memchr(at + searched, '\n', have - searched) : NULL;
+
+		if (newline || (in->at_end && have)) {
+			size_t size = newline ? (size_t)(newline - at) : have;
+
+			input_skip(in, size + (newline != NULL));
+			if (size && at[size - 1] == '\r')
+				size--;
+			*line = (struct slice){at, size};
+			in->lines++;
+			return 1;
+		}
+		if (in->at_end)
+			return 0;
+		searched = have;
+		if (have > INPUT_MAX_LINE)
+			return err_set(err, "'%s' line %llu is longer than %zu bytes", in->name,
+			               (unsigned long long)in->lines + 1, INPUT_MAX_LINE);
+		if (fill(in, err) < 0)
+			return -1;
+	}
+}
+
+int input_all(struct input *in, size_t limit_size, struct slice *all, struct err *err)
+{
+	while (!in->at_end) {
+		if (in->end - in->start > limit_size)
+			break;
+		if (fill(in, err) < 0)
+			return -1;
+	}
+	if (in->end - in->start > limit_size)
+		return err_set(err, "'%s' is larger than the %zu bytes that are read at once",
+		               in->name, limit_size);
+	*all = (struct slice){in->window + in->start, in->end - in->start};
+	in->consumed += all->size;
+	in->start = in->end;
+	return 0;
+}
+
+uint64_t input_offset(const struct input *in)
+{
+	return in->consumed;
+}
+
+uint64_t input_line_number(const struct input *in)
+{
+	return in->lines;
+}
+
+bool input_is_mapped(const struct input *in)
+{
+	return in->map != NULL;
+}

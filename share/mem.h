@@ -1,0 +1,38 @@
+/*
+ * mem.h - allocation that cannot fail.
+ *
+ * The one place outside main that may end the program: without memory there
+ * is nothing to report to. Says so on stderr and exits with EXIT_FAILED.
+ * Sizes that come from input must be checked against a limit before they
+ * get here.
+ */
+#ifndef SHARE_MEM_H
+#define SHARE_MEM_H
+
+#include "share/compat.h"
+
+void *mem_alloc(size_t size);
+void *mem_zalloc(size_t size);
+
+/* nr * size, checked for overflow; contents of grown space are undefined. */
+void *mem_resize(void *old, size_t nr, size_t size);
+
+char *mem_strndup(const char *text, size_t size);
+char *mem_strdup(const char *text);
+
+/* printf into fresh memory; the caller frees. */
+char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/*
+ * Makes room for one more element in a growing array: MEM_GROW(v, nr, cap)
+ * where v is the array, nr its length, cap its capacity (both size_t).
+ */
+#define MEM_GROW(v, nr, cap)                                                                       \
+	do {                                                                                       \
+		if ((nr) >= (cap)) {                                                               \
+			(cap) = (cap) ? (cap)*2 : 16;                                              \
+			(v) = mem_resize((v), (cap), sizeof(*(v)));                                \
+		}                                                                                  \
+	} while (0)
+
+#endif

@@ -1,0 +1,104 @@
+#include "share/compat.h"
+#include "share/strtab.h"
+
+#include "share/mem.h"
+
+static uint64_t word(const unsigned char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+uint64_t hash_bytes(const void *bytes, size_t size)
+{
+	const unsigned char *p = bytes;
+	uint64_t h = hash_u64(size, 0x2545f4914f6cdd1du);
+	uint64_t tail = 0;
+
+	while (size >= 16) {
+		h = hash_u64(word(p) ^ h, word(p + 8) + h);
+		p += 16;
+		size -= 16;
+	}
+	if (size >= 8) {
+		h = hash_u64(word(p) ^ h, h);
+		p += 8;
+		size -= 8;
+	}
+	while (size--)
+		tail = tail << 8 | *p++;
+	return hash_u64(tail ^ h, h + 0x632be59bd9b4e019u);
+}
+
+void strtab_release(struct strtab *tab)
+{
+	free(tab->entries);
+	free(tab->slots);
+	arena_release(&tab->texts);
+	*tab = (struct strtab){0};
+}
+
+static void grow(struct strtab *tab)
+{
+	uint32_t nr_slots = tab->nr_slots ? tab->nr_slots * 2 : 64;
+	uint32_t *slots = mem_zalloc((size_t)nr_slots * sizeof(*slots));
+
+	for (uint32_t id = 0; id < tab->nr; id++) {
+		uint32_t at = tab->entries[id].hash & (nr_slots - 1);
+
+		while (slots[at])
+			at = (at + 1) & (nr_slots - 1);
+		slots[at] = id + 1;
+	}
+	free(tab->slots);
+	tab->slots = slots;
+	tab->nr_slots = nr_slots;
+}
+
+/* The slot that holds the string, or the empty one where it belongs. */
+static uint32_t *find(const struct strtab *tab, const char *text, size_t size, uint32_t hash)
+{
+	uint32_t at = hash & (tab->nr_slots - 1);
+
+	while (tab->slots[at]) {
+		const struct strtab_entry *entry = &tab->entries[tab->slots[at] - 1];
+
+		if (entry->hash == hash && entry->size == size &&
+		    memcmp(entry->text, text, size) == 0)
+			break;
+		at = (at + 1) & (tab->nr_slots - 1);
+	}
+	return &tab->slots[at];
+}
+
+uint32_t strtab_id(struct strtab *tab, const char *text, size_t size)
+{
+	uint32_t hash = (uint32_t)hash_bytes(text, size);
+	uint32_t *slot;
+
+	if (tab->nr_slots - tab->nr_slots / 4 <= tab->nr)
+		grow(tab);
+	slot = find(tab, text, size, hash);
+	if (*slot)
+		return *slot - 1;
+	if (tab->nr == tab->capacity) {
+		tab->capacity = tab->capacity ? tab->capacity * 2 : 64;
+		tab->entries = mem_resize(tab->entries, tab->capacity, sizeof(*tab->entries));
+	}
+	tab->entries[tab->nr] = (struct strtab_entry){
+	        .text = arena_copy(&tab->texts, text, size),
+	        .size = (uint32_t)size,
+	        .hash = hash,
+	};
+	*slot = ++tab->nr;
+	return tab->nr - 1;
+}
+
+uint32_t strtab_find(const struct strtab *tab, const char *text, size_t size)
+{
+	if (!tab->nr_slots)
+		return UINT32_MAX;
+	return *find(tab, text, size, (uint32_t)hash_bytes(text, size)) - 1;
+}
