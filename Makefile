@@ -20,6 +20,8 @@ MODE ?= plain
 TOOLS := collect collapse render diff
 BUILD := build/$(MODE)
 BIN := $(if $(filter plain,$(MODE)),bin,$(BUILD)/bin)
+empty :=
+space := $(empty) $(empty)
 Q := $(if $(filter 0,$(V)),@,)
 
 our_cflags := -std=gnu17 -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes \
@@ -78,6 +80,19 @@ $(BUILD)/%.inc: %
 $(BUILD)/render/%.o: $(patsubst %,$(BUILD)/%.inc,$(wildcard render/*.js render/*.css))
 
 -include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d')
+
+# programs that are looked at: built with frame pointers, so that every call
+# graph mode has a whole stack to show
+sample_programs := $(patsubst samples/%.c,$(BUILD)/samples/%,$(wildcard samples/*.c))
+$(BUILD)/samples/%: samples/%.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -pthread -o $@ $<
+
+.PHONY: demo
+demo: ## set up, record this machine for 5 s, draw flame.svg
+	@tests/lib/deps
+	@$(MAKE) --no-print-directory all $(BUILD)/samples/busy
+	@samples/demo $(BUILD)/samples/busy
 
 .PHONY: install uninstall
 install: all ## install programs and manual pages (PREFIX, DESTDIR, PROGRAM_PREFIX)

@@ -21,6 +21,7 @@ $(BUILD)/fuzz/%: $(BUILD)/tests/fuzz/%.o $(libs_of_tools) $(if $(filter fuzz,$(M
 mode_flags_plain :=
 mode_flags_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all -O1
 mode_flags_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1
+mode_flags_lint := -fanalyzer
 mode_flags_coverage := --coverage -O0
 mode_flags_tsan := -fsanitize=thread -O1
 mode_flags = $(mode_flags_$(MODE))
@@ -30,7 +31,7 @@ deps: ## install the Debian packages that building and testing need
 	tests/lib/deps
 
 .PHONY: check test-programs
-test-programs: all $(unit_tests) $(fuzz_targets)
+test-programs: all $(unit_tests) $(fuzz_targets) $(sample_programs)
 check: test-programs ## run every test on what is installed
 	tests/run --mode $(MODE) --bin $(BIN) --build $(BUILD)
 
@@ -42,3 +43,46 @@ test: ## install what is missing, build, and run every test
 .PHONY: sanitize
 sanitize: ## the suite under ASan, UBSan and LeakSanitizer
 	$(MAKE) check MODE=sanitize
+
+.PHONY: tsan coverage fuzz golden-update
+tsan: ## the threaded paths under ThreadSanitizer
+	$(MAKE) all MODE=tsan
+	tests/run --mode tsan --bin build/tsan/bin --build build/tsan threads
+
+coverage: ## run the suite instrumented, print line coverage by file
+	$(MAKE) check MODE=coverage || true
+	tests/lib/coverage build/coverage
+
+FUZZ_SECONDS ?= 60
+fuzz: ## run each fuzz target FUZZ_SECONDS long, keep what it finds
+	$(MAKE) MODE=fuzz CC=clang $(patsubst tests/fuzz/%.c,build/fuzz/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+	FUZZ_SECONDS=$(FUZZ_SECONDS) tests/lib/fuzz
+
+golden-update: all ## rewrite the golden files from what the tools print now
+	GOLDEN_UPDATE=1 tests/run --bin $(BIN) --build $(BUILD) golden/
+
+# ---- checks that need no run ----
+
+c_files := $(wildcard */*.c */*.h tests/*/*.c tests/*/*.h samples/*.c samples/*/*.c)
+
+.PHONY: lint format check-headers check-layers check-manuals
+lint: check-headers check-layers check-manuals ## warnings as errors, gcc's analyzer, layers, headers, format
+	$(MAKE) all MODE=lint CFLAGS='-O2 -g -Werror -Wno-error=analyzer-null-dereference'
+	clang-format --dry-run -Werror $(c_files)
+
+format: ## let clang-format decide
+	clang-format -i $(c_files)
+
+check-headers: ## each header compiles alone
+	@for header in $(wildcard $(addsuffix /*.h,share $(TOOLS))); do \
+		echo "#include \"$$header\"" | $(CC) $(our_cflags) $(package_cflags) -Werror -fsyntax-only -x c - || exit 1; \
+	done
+
+check-layers: ## tools include share/ and themselves only, share/ itself only
+	@! grep -nE '#include "($(subst $(space),|,$(TOOLS)))/' share/*.[ch]
+	@for tool in $(TOOLS); do \
+		! grep -nE '#include "($(subst $(space),|,$(TOOLS)))/' $$tool/*.[ch] | grep -v "#include \"$$tool/" || exit 1; \
+	done
+
+check-manuals: all ## every option of --help stands in the manual page, and no other
+	tests/lib/manuals
