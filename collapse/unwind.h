@@ -22,11 +22,12 @@
 
 #define UNWIND_DEPTH_MAX 4096
 
-/* One executable mapping of a process. */
+/* One mapping of a process. */
 struct unwind_map {
 	uint64_t start, end; /* runtime addresses, end is past the last byte */
 	uint64_t pgoff;      /* off = ip - start + pgoff; start itself where off is the ip */
 	struct module *module;
+	bool executable; /* false for data maps (MMAP records with misc bit 0x2000) */
 };
 
 /* PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER of one sample (perf_event_open(2)). */
