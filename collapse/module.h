@@ -43,6 +43,8 @@ struct module_key {
 	uint64_t inode, inode_generation;
 	int32_t pid; /* a process that has it mapped (for /proc/PID/root), or -1;
 	                part of the identity for MODULE_JIT only */
+	uint64_t text_address; /* MODULE_KERNEL: where the recorded kernel had _text (or
+	                          _stext), 0 = unknown; no part of the identity */
 };
 
 struct elffile;

@@ -31,6 +31,7 @@ struct input {
 
 	void *map; /* of a plain regular file, else NULL */
 	size_t map_size;
+	size_t forgotten; /* bytes of the map handed back */
 
 	struct buf decoded_buf; /* backs the window where nothing is mapped */
 	char *raw;              /* CHUNK_SIZE bytes of coded input */
@@ -347,4 +348,70 @@ uint64_t input_line_number(const struct input *in)
 bool input_is_mapped(const struct input *in)
 {
 	return in->map != NULL;
+}
+
+static int spool_to(struct input *in, int fd, struct err *err)
+{
+	for (;;) {
+		size_t size = in->end - in->start;
+
+		while (size) {
+			ssize_t done = write(fd, in->window + in->start, size);
+
+			if (done < 0 && errno == EINTR)
+				continue;
+			if (done < 0)
+				return err_sys(err, "cannot copy '%s' to a temporary file "
+				                    "(TMPDIR says where)", in->name);
+			in->start += (size_t)done;
+			size -= (size_t)done;
+		}
+		if (in->at_end)
+			return 0;
+		if (fill(in, err) < 0)
+			return -1;
+	}
+}
+
+int input_spool(struct input *in, struct err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	off_t size;
+	void *map;
+	int fd;
+
+	if (in->map)
+		return 0;
+	fd = open(dir && *dir ? dir : "/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, "cannot make a temporary file in '%s'",
+		               dir && *dir ? dir : "/tmp");
+	if (spool_to(in, fd, err) < 0) {
+		close(fd);
+		return -1;
+	}
+	size = lseek(fd, 0, SEEK_END);
+	map = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+	close(fd);
+	if (map == MAP_FAILED)
+		return err_sys(err, "cannot map the temporary copy of '%s'", in->name);
+	in->map = map;
+	in->map_size = (size_t)size;
+	in->window = map;
+	in->start = 0;
+	in->end = in->map_size;
+	return 0;
+}
+
+void input_forget(struct input *in, const char *until)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
+
+	if (!in->map || until < (const char *)in->map)
+		return;
+	size = MIN_OF((size_t)(until - (const char *)in->map), in->map_size) & ~(page - 1);
+	if (size > in->forgotten) {
+		madvise((char *)in->map + in->forgotten, size - in->forgotten, MADV_DONTNEED);
+		in->forgotten = size;
+	}
 }

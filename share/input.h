@@ -60,4 +60,17 @@ uint64_t input_line_number(const struct input *in);
 /* The whole input is in memory already (a plain regular file). */
 bool input_is_mapped(const struct input *in);
 
+/*
+ * Puts all that is left of a stream into an unlinked file under TMPDIR (or
+ * /tmp) and maps that, for formats whose parts refer to each other by offset.
+ * Nothing happens to an input that is mapped already.
+ */
+int input_spool(struct input *in, struct err *err);
+
+/*
+ * For mapped inputs: the memory before `until`, which lies in the mapping, may
+ * be handed back. Reading there again costs time, nothing else.
+ */
+void input_forget(struct input *in, const char *until);
+
 #endif

@@ -1,0 +1,63 @@
+/*
+ * session.h - the processes and threads of a recording at the moment of the
+ * record being looked at: names, address spaces, the kernel's own maps.
+ *
+ * Records must come in order of time. Decides what a fork inherits, what an
+ * exec throws away and when an id means a new task. Knows no samples.
+ */
+#ifndef COLLAPSE_SESSION_H
+#define COLLAPSE_SESSION_H
+
+#include "collapse/maps.h"
+#include "collapse/module.h"
+#include "collapse/reader.h"
+#include "share/compat.h"
+#include "share/strtab.h"
+
+struct process {
+	int32_t pid;
+	struct maps *maps;      /* never NULL */
+	struct module *unknown; /* of code outside of every map; made when first needed */
+	uint32_t nr_threads;    /* that have not exited */
+	const char *jitdump;    /* in texts; path of its jit-PID.dump, or NULL */
+};
+
+struct thread {
+	int32_t pid, tid;
+	struct process *process;
+	uint32_t comm; /* in texts, or UINT32_MAX: not known */
+	bool is_gone;
+};
+
+struct session {
+	struct reader *reader;   /* borrowed */
+	struct modules *modules; /* borrowed */
+	struct strtab texts;
+
+	struct maps *kernel;
+	struct module *kernel_module; /* of kernel addresses that no map holds */
+	struct session_cgroup {
+		uint64_t id;
+		uint32_t path; /* in texts */
+	} * cgroup;
+	size_t nr_cgroups, cgroups_capacity;
+
+	struct thread **threads; /* open addressing by tid */
+	struct process **processes;
+	size_t nr_thread_slots, nr_threads, nr_process_slots, nr_processes;
+	uint64_t nr_bad; /* records too short for their type */
+};
+
+void session_init(struct session *session, struct reader *reader, struct modules *modules);
+void session_release(struct session *session);
+
+/* Takes note of a record; types that say nothing of tasks are passed over. */
+void session_record(struct session *session, const struct record *record);
+
+/* The thread, made where it is new. Valid while the session lives. */
+struct thread *session_thread(struct session *session, int32_t pid, int32_t tid);
+
+/* The path of a control group, or UINT32_MAX. */
+uint32_t session_cgroup_path(const struct session *session, uint64_t id);
+
+#endif
