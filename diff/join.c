@@ -1,0 +1,300 @@
+#include "share/compat.h"
+#include "diff/join.h"
+
+#include "share/mem.h"
+
+#define HEAD_SIZE ((size_t)64 * 1024)
+
+void join_init(struct join *join, struct canon *canon, size_t max_runs)
+{
+	*join = (struct join){.canon = canon, .max_runs = max_runs, .nr_slots = 1024};
+	join->runs = mem_zalloc(max_runs * sizeof(*join->runs));
+	join->slots = mem_zalloc(join->nr_slots * sizeof(*join->slots));
+}
+
+void join_release(struct join *join)
+{
+	for (size_t i = 0; i < join->nr_runs; i++)
+		folded_header_release(&join->runs[i].header);
+	free(join->runs);
+	strtab_release(&join->names);
+	free(join->known);
+	free(join->frames);
+	free(join->stacks);
+	free(join->weights);
+	free(join->slots);
+	*join = (struct join){0};
+}
+
+/* ---- names ---- */
+
+static uint32_t intern(struct join *join, struct slice text)
+{
+	uint32_t id = strtab_id(&join->names, text.at, text.size);
+
+	while (join->nr_known <= id) {
+		if (join->nr_known == join->known_capacity) {
+			join->known_capacity = join->known_capacity ? join->known_capacity * 2 : 64;
+			join->known =
+			        mem_resize(join->known, join->known_capacity, sizeof(*join->known));
+		}
+		join->known[join->nr_known++] = (struct join_name){
+		        .canonical = {JOIN_NONE, JOIN_NONE},
+		        .shown = {JOIN_NONE, JOIN_NONE},
+		        .renamed = JOIN_NONE,
+		};
+	}
+	return id;
+}
+
+/* First sight of a name at this place and side: decides what it is matched as. */
+static void meet(struct join *join, uint32_t id, bool is_root, enum join_side side)
+{
+	struct slice text = strtab_slice(&join->names, id);
+	uint32_t renamed, canonical, *shown;
+
+	renamed = join->known[id].renamed;
+	if (renamed == JOIN_NONE)
+		renamed = intern(join, canon_rename(join->canon, text));
+	canonical = join->known[id].canonical[is_root];
+	if (canonical == JOIN_NONE)
+		canonical = intern(join, canon_name(join->canon,
+		                                    strtab_slice(&join->names, renamed), is_root));
+	join->known[id].renamed = renamed;
+	join->known[id].canonical[is_root] = canonical;
+	join->known[id].seen |= (uint8_t)(1u << (2 * side + is_root));
+	shown = &join->known[canonical].shown[side];
+	*shown = *shown == JOIN_NONE || *shown == renamed ? renamed : JOIN_SEVERAL;
+}
+
+static inline uint32_t canonical_of(struct join *join, struct slice frame, bool is_root,
+                                    enum join_side side)
+{
+	uint32_t id = intern(join, frame);
+
+	if (UNLIKELY(!(join->known[id].seen & 1u << (2 * side + is_root))))
+		meet(join, id, is_root, side);
+	return join->known[id].canonical[is_root];
+}
+
+struct slice join_shown(const struct join *join, uint32_t name)
+{
+	const uint32_t *shown = join->known[name].shown;
+	uint32_t id = shown[JOIN_AFTER] != JOIN_NONE ? shown[JOIN_AFTER] : shown[JOIN_BEFORE];
+
+	return strtab_slice(&join->names, id < JOIN_SEVERAL ? id : name);
+}
+
+/* ---- stacks ---- */
+
+static void grow_slots(struct join *join)
+{
+	size_t nr_slots = join->nr_slots * 2;
+
+	free(join->slots);
+	join->slots = mem_zalloc(nr_slots * sizeof(*join->slots));
+	join->nr_slots = nr_slots;
+	for (size_t i = 0; i < join->nr_stacks; i++) {
+		size_t at = join->stacks[i].hash & (nr_slots - 1);
+
+		while (join->slots[at])
+			at = (at + 1) & (nr_slots - 1);
+		join->slots[at] = (uint32_t)i + 1;
+	}
+}
+
+static size_t add_stack(struct join *join, const uint32_t *frames, size_t nr, uint32_t hash)
+{
+	size_t id = join->nr_stacks;
+
+	MEM_GROW(join->stacks, join->nr_stacks, join->stacks_capacity);
+	while (join->frames_capacity - join->nr_frames < nr) {
+		join->frames_capacity = join->frames_capacity ? join->frames_capacity * 2 : 1024;
+		join->frames =
+		        mem_resize(join->frames, join->frames_capacity, sizeof(*join->frames));
+	}
+	if (join->weights_capacity == id) {
+		join->weights_capacity = join->weights_capacity ? join->weights_capacity * 2 : 256;
+		join->weights = mem_resize(join->weights, join->weights_capacity * join->max_runs,
+		                           sizeof(*join->weights));
+	}
+	memset(join->weights + id * join->max_runs, 0, join->max_runs * sizeof(*join->weights));
+	memcpy(join->frames + join->nr_frames, frames, nr * sizeof(*frames));
+	join->stacks[id] = (struct join_stack){join->nr_frames, (uint32_t)nr, hash};
+	join->nr_frames += nr;
+	join->nr_stacks++;
+	return id;
+}
+
+static size_t find_stack(struct join *join, const uint32_t *frames, size_t nr, uint32_t hash)
+{
+	size_t at = hash & (join->nr_slots - 1);
+
+	for (; join->slots[at]; at = (at + 1) & (join->nr_slots - 1)) {
+		const struct join_stack *stack = &join->stacks[join->slots[at] - 1];
+
+		if (stack->hash == hash && stack->nr_frames == nr &&
+		    memcmp(join->frames + stack->first, frames, nr * sizeof(*frames)) == 0)
+			return join->slots[at] - 1;
+	}
+	join->slots[at] = (uint32_t)join->nr_stacks + 1;
+	add_stack(join, frames, nr, hash);
+	if (join->nr_stacks > join->nr_slots / 2)
+		grow_slots(join);
+	return join->nr_stacks - 1;
+}
+
+/* ---- lines ---- */
+
+/*
+ * The stack of the line before, kept to skip what the next one shares with
+ * it: in sorted files that is most of each line.
+ */
+struct previous {
+	struct buf text;
+	uint32_t *frames; /* canonical ids */
+	size_t *ends;     /* offset behind each frame */
+	uint64_t *hashes; /* of the frames up to here */
+	size_t nr, frames_capacity, ends_capacity, hashes_capacity;
+};
+
+static size_t shared_size(const char *a, const char *b, size_t size)
+{
+	size_t at = 0;
+
+	while (at + 8 <= size) {
+		uint64_t x, y;
+
+		memcpy(&x, a + at, 8);
+		memcpy(&y, b + at, 8);
+		if (x != y)
+			break;
+		at += 8;
+	}
+	while (at < size && a[at] == b[at])
+		at++;
+	return at;
+}
+
+/* Takes the line apart into previous->frames; its hash is the last of hashes. */
+static void split(struct join *join, struct previous *previous, struct slice line,
+                  enum join_side side)
+{
+	size_t shared =
+	        shared_size(previous->text.at, line.at, MIN_OF(previous->text.size, line.size));
+	struct slice rest, frame;
+	size_t nr = previous->nr;
+
+	/* a frame is shared where its ";" is shared too */
+	while (nr && previous->ends[nr - 1] >= shared)
+		nr--;
+	rest.at = line.at + (nr ? previous->ends[nr - 1] : 0);
+	rest.size = line.size - (size_t)(rest.at - line.at);
+	if (!nr && !folded_frame(&(struct slice){line.at, line.size}, &frame))
+		/* nothing but ";": as a name it would be invisible */
+		rest = (struct slice){"[empty]", 7};
+	while (folded_frame(&rest, &frame)) {
+		uint64_t hash = nr ? previous->hashes[nr - 1] : 0;
+		uint32_t id = canonical_of(join, frame, nr == 0, side);
+
+		MEM_GROW(previous->frames, nr, previous->frames_capacity);
+		MEM_GROW(previous->ends, nr, previous->ends_capacity);
+		MEM_GROW(previous->hashes, nr, previous->hashes_capacity);
+		previous->frames[nr] = id;
+		previous->ends[nr] = line.size - rest.size - (rest.at != frame.at + frame.size);
+		previous->hashes[nr] = hash_u64(hash, id);
+		nr++;
+	}
+	previous->nr = nr;
+	buf_reset(&previous->text);
+	buf_add(&previous->text, line.at, line.size);
+}
+
+static int read_lines(struct join *join, struct join_run *run, struct folded_reader *reader,
+                      struct err *err)
+{
+	size_t run_index = (size_t)(run - join->runs);
+	struct previous previous = {0};
+	struct folded_stack line;
+	int rc;
+
+	while ((rc = folded_next(reader, &line, err)) > 0) {
+		weight_fx *weight;
+		size_t id;
+
+		if (reader->nr_columns == 2) {
+			rc = err_set(err,
+			             "'%s' has two columns, as diff itself writes; give the "
+			             "folded files it was made of",
+			             input_name(reader->in));
+			break;
+		}
+		if (join->nr_stacks >= UINT32_MAX - 1) {
+			rc = err_set(err, "'%s' has more than 2^32 distinct stacks",
+			             input_name(reader->in));
+			break;
+		}
+		split(join, &previous, line.stack, run->side);
+		id = find_stack(join, previous.frames, previous.nr,
+		                previous.nr ? (uint32_t)previous.hashes[previous.nr - 1] : 0);
+		weight = &join->weights[id * join->max_runs + run_index];
+		if (!weight_add(&run->total, line.counts[0])) {
+			rc = err_set(err, "the counts of '%s' add up to 2^64 or more",
+			             input_name(reader->in));
+			break;
+		}
+		*weight += line.counts[0];
+		if (line.counts[0] % WEIGHT_ONE)
+			run->whole = false;
+	}
+	buf_release(&previous.text);
+	free(previous.frames);
+	free(previous.ends);
+	free(previous.hashes);
+	return rc;
+}
+
+static int refuse_mistakes(struct input *in, struct err *err)
+{
+	const char *head, *kind;
+	size_t size;
+
+	if (input_peek(in, HEAD_SIZE, &head, &size, err) < 0)
+		return -1;
+	kind = folded_looks_like(head, size);
+	/* a root frame may well begin with a bracket or a brace */
+	if (!kind || strcmp(kind, "JSON") == 0)
+		return 0;
+	return err_set(err, "'%s' is %s, not folded stacks; flame-collapse makes those of it",
+	               input_name(in), kind);
+}
+
+int join_read(struct join *join, enum join_side side, struct input *in, char *bad, size_t bad_size,
+              struct err *err)
+{
+	struct join_run *run = &join->runs[join->nr_runs];
+	struct folded_reader reader;
+	int rc;
+
+	*bad = '\0';
+	if (refuse_mistakes(in, err) < 0)
+		return -1;
+	*run = (struct join_run){.side = side, .whole = true};
+	folded_reader_init(&reader, in);
+	rc = read_lines(join, run, &reader, err);
+	if (rc == 0 && reader.nr_bad && !reader.nr_stacks)
+		rc = err_set(err, "'%s' has no line that is a stack and a count; line %llu: '%s'",
+		             input_name(in), (unsigned long long)reader.bad_line, reader.bad_text);
+	if (reader.nr_bad)
+		snprintf(bad, bad_size, "'%s': skipped %llu bad line%s; line %llu: %s: '%s'",
+		         input_name(in), (unsigned long long)reader.nr_bad,
+		         reader.nr_bad == 1 ? "" : "s", (unsigned long long)reader.bad_line,
+		         reader.bad_reason, reader.bad_text);
+	run->nr_stacks = reader.nr_stacks;
+	run->nr_bad = reader.nr_bad;
+	run->header = reader.header;
+	reader.header = (struct folded_header){0};
+	folded_reader_release(&reader);
+	join->nr_runs++;
+	return rc;
+}
