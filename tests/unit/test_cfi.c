@@ -1,0 +1,184 @@
+/* test_cfi.c - rows of call frame information against libdw, and expressions. */
+#include "share/compat.h"
+
+#include "collapse/cfi.h"
+#include "collapse/cfi_expr.h"
+
+#include <criterion/criterion.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <glob.h>
+#include <link.h>
+#include <unistd.h>
+
+/* Is this libdw's way to say CFA + n (in memory or the value itself)? */
+static bool is_cfa_plus(const Dwarf_Op *ops, size_t nr, int64_t n, bool is_value)
+{
+	size_t at = 1;
+
+	if (nr == 0 || ops[0].atom != DW_OP_call_frame_cfa)
+		return false;
+	if (n != 0) {
+		if (nr < 2 || ops[1].atom != DW_OP_plus_uconst || (int64_t)ops[1].number != n)
+			return false;
+		at = 2;
+	}
+	if (is_value)
+		return nr == at + 1 && ops[at].atom == DW_OP_stack_value;
+	return nr == at;
+}
+
+static bool same_place(Dwarf_Frame *frame, int reg, const struct cfi_place *place)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	if (dwarf_frame_register(frame, reg, mem, &ops, &nr) != 0)
+		return false;
+	switch (place->kind) {
+	case CFI_SAME:
+	case CFI_UNDEFINED:
+		return nr == 0;
+	case CFI_AT_CFA:
+		return is_cfa_plus(ops, nr, place->n, false);
+	case CFI_IS_CFA:
+		return is_cfa_plus(ops, nr, place->n, true);
+	case CFI_REGISTER:
+		return nr == 1 &&
+		       (ops[0].atom == DW_OP_regx ? (int)ops[0].number == place->n :
+		                                    ops[0].atom == DW_OP_reg0 + place->n);
+	default:
+		return nr > 0 && place->expr_size > 0;
+	}
+}
+
+static bool same_cfa(Dwarf_Frame *frame, const struct cfi_place *cfa)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (dwarf_frame_cfa(frame, &ops, &nr) != 0)
+		return false;
+	if (cfa->kind == CFI_UNDEFINED)
+		return nr == 0;
+	if (cfa->kind == CFI_IS_EXPR)
+		return nr > 0 && cfa->expr_size > 0;
+	if (nr != 1)
+		return false;
+	if (ops[0].atom == DW_OP_bregx)
+		return ops[0].number == cfa->reg && (int64_t)ops[0].number2 == cfa->n;
+	return ops[0].atom == DW_OP_breg0 + cfa->reg && (int64_t)ops[0].number == cfa->n;
+}
+
+/*
+ * Walks the rows of [start, end) as libdw cuts them, leaving out skip bytes
+ * after each; false at the first that differs.
+ */
+static bool same_rows(struct cfi *cfi, Dwarf_CFI *theirs, uint64_t start, uint64_t end,
+                      unsigned skip, size_t *nr_rows)
+{
+	int ra_reg = cfi_machine(cfi) == EM_X86_64 ? 16 : 30;
+	static const struct cfi_place same = {.kind = CFI_SAME};
+
+	for (uint64_t at = start; at < end;) {
+		const struct cfi_rule *rule = cfi_rule_at(cfi, at);
+		Dwarf_Addr row_start, row_end;
+		Dwarf_Frame *frame;
+		bool is_signal;
+
+		if (dwarf_cfi_addrframe(theirs, at, &frame) != 0) {
+			if (rule) {
+				cr_log_warn("0x%jx: a rule where libdw has none", (uintmax_t)at);
+				return false;
+			}
+			at += 1;
+			continue;
+		}
+		dwarf_frame_info(frame, &row_start, &row_end, &is_signal);
+		if (!rule || rule->is_signal != is_signal || !same_cfa(frame, &rule->cfa) ||
+		    !same_place(frame, ra_reg, &rule->ra) ||
+		    cfi_rule_at(cfi, row_end - 1) != rule) {
+			cr_log_warn("0x%jx: rule, CFA or return address", (uintmax_t)at);
+			return false;
+		}
+		for (int reg = 0; reg < ra_reg; reg++) {
+			const struct cfi_place *place = &same;
+
+			for (unsigned i = 0; i < rule->nr_places; i++)
+				if (rule->places[i].reg == reg)
+					place = &rule->places[i];
+			if (reg == 7 && place == &same)
+				continue; /* x86-64's stack pointer is the CFA, which libdw says */
+			if (!same_place(frame, reg, place)) {
+				cr_log_warn("0x%jx: register %d", (uintmax_t)at, reg);
+				return false;
+			}
+		}
+		free(frame);
+		++*nr_rows;
+		at = row_end + skip;
+	}
+	return true;
+}
+
+static void compare_file(const char *path, unsigned skip)
+{
+	int fd = open(path, O_RDONLY);
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf *elf2 = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	size_t nr_phdr, nr_rows = 0;
+	Dwarf_CFI *theirs;
+	struct cfi *cfi;
+	GElf_Phdr phdr;
+
+	cr_assert(elf, "%s", path);
+	/* a file of its own, so that nothing that one side does helps the other */
+	cr_assert(elf2, "%s", path);
+	cfi = cfi_new(elf, NULL);
+	theirs = dwarf_getcfi_elf(elf2);
+	cr_assert(cfi && theirs, "%s", path);
+	elf_getphdrnum(elf, &nr_phdr);
+	for (size_t i = 0; i < nr_phdr; i++) {
+		gelf_getphdr(elf, (int)i, &phdr);
+		if (phdr.p_type == PT_LOAD && (phdr.p_flags & PF_X))
+			cr_assert(same_rows(cfi, theirs, phdr.p_vaddr, phdr.p_vaddr + phdr.p_filesz,
+			                    skip, &nr_rows),
+			          "%s", path);
+	}
+	cr_assert_gt(nr_rows, 10, "%s", path);
+	dwarf_cfi_end(theirs);
+	cfi_free(cfi);
+	elf_end(elf);
+	elf_end(elf2);
+	close(fd);
+}
+
+static int compare_object(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	if (info->dlpi_name[0] == '/')
+		compare_file(info->dlpi_name, 100);
+	return 0;
+}
+
+/* This program, and the C library and all else that it is linked to. */
+Test(cfi, agrees_with_libdw)
+{
+	elf_version(EV_CURRENT);
+	compare_file("/proc/self/exe", 0);
+	dl_iterate_phdr(compare_object, NULL);
+}
+
+Test(cfi, agrees_with_libdw_on_a_large_program)
+{
+	glob_t found;
+
+	elf_version(EV_CURRENT);
+	if (glob("/usr/lib/gcc/*/*/cc1", 0, NULL, &found) != 0)
+		return;
+	compare_file(found.gl_pathv[0], 5000);
+	globfree(&found);
+}
