@@ -57,8 +57,7 @@ void folded_header_set(struct folded_header *header, const char *key, const char
 	char *value;
 
 	va_start(args, format);
-	if (vasprintf(&value, format, args) < 0)
-		value = mem_strdup("");
+	value = mem_vprintf(format, args);
 	va_end(args);
 	set_field(header, key, strlen(key), value);
 }

@@ -4,8 +4,6 @@
 #include "share/err.h"
 #include "share/msg.h"
 
-#include <stdarg.h>
-
 static NORETURN void out_of_memory(size_t size)
 {
 	msg_error("out of memory (asked for %zu bytes)", size);
@@ -58,14 +56,22 @@ char *mem_strdup(const char *text)
 	return mem_strndup(text, strlen(text));
 }
 
+char *mem_vprintf(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		out_of_memory(0);
+	return text;
+}
+
 char *mem_printf(const char *format, ...)
 {
 	va_list args;
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		out_of_memory(0);
+	text = mem_vprintf(format, args);
 	va_end(args);
 	return text;
 }

@@ -11,6 +11,8 @@
 
 #include "share/compat.h"
 
+#include <stdarg.h>
+
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 
@@ -22,6 +24,7 @@ char *mem_strdup(const char *text);
 
 /* printf into fresh memory; the caller frees. */
 char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
+char *mem_vprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
 
 /*
  * Makes room for one more element in a growing array: MEM_GROW(v, nr, cap)
