@@ -42,6 +42,7 @@ static uint32_t intern(struct join *join, struct slice text)
 		        .canonical = {JOIN_NONE, JOIN_NONE},
 		        .shown = {JOIN_NONE, JOIN_NONE},
 		        .renamed = JOIN_NONE,
+		        .callee = JOIN_NONE,
 		};
 	}
 	return id;
@@ -67,11 +68,9 @@ static void meet(struct join *join, uint32_t id, bool is_root, enum join_side si
 	*shown = *shown == JOIN_NONE || *shown == renamed ? renamed : JOIN_SEVERAL;
 }
 
-static inline uint32_t canonical_of(struct join *join, struct slice frame, bool is_root,
+static inline uint32_t canonical_of(struct join *join, uint32_t id, bool is_root,
                                     enum join_side side)
 {
-	uint32_t id = intern(join, frame);
-
 	if (UNLIKELY(!(join->known[id].seen & 1u << (2 * side + is_root))))
 		meet(join, id, is_root, side);
 	return join->known[id].canonical[is_root];
@@ -150,12 +149,18 @@ static size_t find_stack(struct join *join, const uint32_t *frames, size_t nr, u
  * The stack of the line before, kept to skip what the next one shares with
  * it: in sorted files that is most of each line.
  */
+struct step {
+	size_t end;    /* offset behind the frame */
+	uint64_t hash; /* of the frames up to here */
+	uint32_t name; /* id of the text that was read */
+};
+
 struct previous {
 	struct buf text;
 	uint32_t *frames; /* canonical ids */
-	size_t *ends;     /* offset behind each frame */
-	uint64_t *hashes; /* of the frames up to here */
-	size_t nr, frames_capacity, ends_capacity, hashes_capacity;
+	struct step *steps;
+	size_t nr, frames_capacity, steps_capacity;
+	size_t stack; /* its row */
 };
 
 static size_t shared_size(const char *a, const char *b, size_t size)
@@ -176,45 +181,97 @@ static size_t shared_size(const char *a, const char *b, size_t size)
 	return at;
 }
 
-/* Takes the line apart into previous->frames; its hash is the last of hashes. */
-static void split(struct join *join, struct previous *previous, struct slice line,
-                  enum join_side side)
+/* Takes the next frame off the text if it is this name. */
+static inline bool take_guess(const struct join *join, uint32_t name, struct slice *rest)
+{
+	const struct strtab_entry *entry = &join->names.entries[name];
+	size_t size = entry->size;
+	bool more;
+
+	/* wrong guesses are mostly of another length */
+	if (rest->size < size)
+		return false;
+	more = rest->size > size;
+	if ((more && rest->at[size] != ';') || memcmp(rest->at, entry->text, size) != 0)
+		return false;
+	*rest = (struct slice){rest->at + size + more, rest->size - size - more};
+	return true;
+}
+
+/*
+ * Takes the line apart into previous->frames and finds its row, or adds it.
+ * Most frames are guessed rather than searched for: two files often have the
+ * same rows in the same order, and a function the same callees.
+ */
+static size_t read_stack(struct join *join, struct previous *previous, struct slice line,
+                         enum join_side side)
 {
 	size_t shared =
 	        shared_size(previous->text.at, line.at, MIN_OF(previous->text.size, line.size));
+	size_t nr = previous->nr, next = previous->stack + 1;
+	const struct join_stack *expected = next < join->nr_stacks ? &join->stacks[next] : NULL;
 	struct slice rest, frame;
-	size_t nr = previous->nr;
 
 	/* a frame is shared where its ";" is shared too */
-	while (nr && previous->ends[nr - 1] >= shared)
+	while (nr && previous->steps[nr - 1].end >= shared)
 		nr--;
-	rest.at = line.at + (nr ? previous->ends[nr - 1] : 0);
+	if (expected &&
+	    (expected->nr_frames < nr || memcmp(join->frames + expected->first, previous->frames,
+	                                        nr * sizeof(*previous->frames)) != 0))
+		expected = NULL;
+	rest.at = line.at + (nr ? previous->steps[nr - 1].end : 0);
 	rest.size = line.size - (size_t)(rest.at - line.at);
-	if (!nr && !folded_frame(&(struct slice){line.at, line.size}, &frame))
+	if (nr) {
+		rest.at++;
+		rest.size--;
+	} else if (!folded_frame(&(struct slice){line.at, line.size}, &frame)) {
 		/* nothing but ";": as a name it would be invisible */
 		rest = (struct slice){"[empty]", 7};
-	while (folded_frame(&rest, &frame)) {
-		uint64_t hash = nr ? previous->hashes[nr - 1] : 0;
-		uint32_t id = canonical_of(join, frame, nr == 0, side);
+	}
+	while (rest.size) {
+		uint64_t hash = nr ? previous->steps[nr - 1].hash : 0;
+		uint32_t name = JOIN_NONE, id;
 
+		if (expected && nr < expected->nr_frames)
+			name = join->frames[expected->first + nr];
+		else if (nr)
+			name = join->known[previous->steps[nr - 1].name].callee;
+		if (name == JOIN_NONE || !take_guess(join, name, &rest)) {
+			if (!folded_frame(&rest, &frame))
+				break;
+			name = intern(join, frame);
+			if (nr)
+				join->known[previous->steps[nr - 1].name].callee = name;
+		}
+		id = canonical_of(join, name, nr == 0, side);
+		if (expected &&
+		    (nr >= expected->nr_frames || join->frames[expected->first + nr] != id))
+			expected = NULL;
 		MEM_GROW(previous->frames, nr, previous->frames_capacity);
-		MEM_GROW(previous->ends, nr, previous->ends_capacity);
-		MEM_GROW(previous->hashes, nr, previous->hashes_capacity);
+		MEM_GROW(previous->steps, nr, previous->steps_capacity);
 		previous->frames[nr] = id;
-		previous->ends[nr] = line.size - rest.size - (rest.at != frame.at + frame.size);
-		previous->hashes[nr] = hash_u64(hash, id);
+		previous->steps[nr].hash = hash_u64(hash, id);
+		previous->steps[nr].name = name;
+		/* without the ";" that the frame was read with */
+		previous->steps[nr].end = line.size - rest.size - (rest.at[-1] == ';');
 		nr++;
 	}
 	previous->nr = nr;
 	buf_reset(&previous->text);
 	buf_add(&previous->text, line.at, line.size);
+	if (expected && expected->nr_frames == nr)
+		previous->stack = next;
+	else
+		previous->stack = find_stack(join, previous->frames, nr,
+		                             (uint32_t)previous->steps[nr - 1].hash);
+	return previous->stack;
 }
 
 static int read_lines(struct join *join, struct join_run *run, struct folded_reader *reader,
                       struct err *err)
 {
 	size_t run_index = (size_t)(run - join->runs);
-	struct previous previous = {0};
+	struct previous previous = {.stack = SIZE_MAX};
 	struct folded_stack line;
 	int rc;
 
@@ -234,9 +291,7 @@ static int read_lines(struct join *join, struct join_run *run, struct folded_rea
 			             input_name(reader->in));
 			break;
 		}
-		split(join, &previous, line.stack, run->side);
-		id = find_stack(join, previous.frames, previous.nr,
-		                previous.nr ? (uint32_t)previous.hashes[previous.nr - 1] : 0);
+		id = read_stack(join, &previous, line.stack, run->side);
 		weight = &join->weights[id * join->max_runs + run_index];
 		if (!weight_add(&run->total, line.counts[0])) {
 			rc = err_set(err, "the counts of '%s' add up to 2^64 or more",
@@ -249,8 +304,7 @@ static int read_lines(struct join *join, struct join_run *run, struct folded_rea
 	}
 	buf_release(&previous.text);
 	free(previous.frames);
-	free(previous.ends);
-	free(previous.hashes);
+	free(previous.steps);
 	return rc;
 }
 

@@ -42,6 +42,7 @@ struct join_name {
 	uint32_t shown[2];     /* of a canonical name, by side: id of the text that was read
 	                          there, JOIN_NONE or JOIN_SEVERAL */
 	uint32_t renamed;      /* id after the renames, or JOIN_NONE */
+	uint32_t callee;       /* id that last came behind it: a good guess for the next time */
 	uint8_t seen;          /* bit 2 * side + is_root */
 };
 

@@ -11,24 +11,31 @@ static uint64_t word(const unsigned char *p)
 	return v;
 }
 
+static uint64_t half_word(const unsigned char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
 uint64_t hash_bytes(const void *bytes, size_t size)
 {
-	const unsigned char *p = bytes;
+	const unsigned char *p = bytes, *end = p + size;
 	uint64_t h = hash_u64(size, 0x2545f4914f6cdd1du);
 	uint64_t tail = 0;
 
-	while (size >= 16) {
+	for (; end - p >= 16; p += 16)
 		h = hash_u64(word(p) ^ h, word(p + 8) + h);
-		p += 16;
-		size -= 16;
-	}
-	if (size >= 8) {
+	/* the rest in two words that may overlap: the size is hashed already */
+	if (end - p >= 8) {
 		h = hash_u64(word(p) ^ h, h);
-		p += 8;
-		size -= 8;
+		tail = word(end - 8);
+	} else if (end - p >= 4) {
+		tail = half_word(p) << 32 | half_word(end - 4);
+	} else if (end > p) {
+		tail = (uint64_t)p[0] << 16 | (uint64_t)p[(end - p) / 2] << 8 | end[-1];
 	}
-	while (size--)
-		tail = tail << 8 | *p++;
 	return hash_u64(tail ^ h, h + 0x632be59bd9b4e019u);
 }
 
