@@ -150,7 +150,8 @@ bool sample_decode(const struct reader *reader, const struct event *event,
 		s->stack_size = perfrec_u64(&c);
 		if (s->stack_size) {
 			s->stack = perfrec_bytes(&c, s->stack_size);
-			s->stack_dyn_size = MIN_OF(perfrec_u64(&c), s->stack_size);
+			nr = perfrec_u64(&c);
+			s->stack_dyn_size = MIN_OF(nr, s->stack_size);
 		}
 	}
 	if (type & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT))
