@@ -6,17 +6,23 @@
 
 /* perf_event_open(2): config of PERF_TYPE_HARDWARE and PERF_TYPE_SOFTWARE, in order. */
 static const char *const hardware_names[] = {
-        "cycles",        "instructions", "cache-references",
-        "cache-misses",  "branches",     "branch-misses",
-        "bus-cycles",    "stalled-cycles-frontend", "stalled-cycles-backend",
+        "cycles",
+        "instructions",
+        "cache-references",
+        "cache-misses",
+        "branches",
+        "branch-misses",
+        "bus-cycles",
+        "stalled-cycles-frontend",
+        "stalled-cycles-backend",
         "ref-cycles",
 };
 static const char *const software_names[] = {
-        "cpu-clock",    "task-clock",   "page-faults",      "context-switches",
-        "cpu-migrations", "minor-faults", "major-faults",   "alignment-faults",
-        "emulation-faults", "dummy",     "bpf-output",      "cgroup-switches",
+        "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+        "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+        "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches",
 };
-static const char *const cache_names[] = {"L1-dcache", "L1-icache", "LLC",  "dTLB",
+static const char *const cache_names[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
                                           "iTLB",      "branch",    "node"};
 static const char *const cache_ops[] = {"load", "store", "prefetch"};
 
@@ -56,7 +62,9 @@ static char *name_of_attr(const struct perf_event_attr *attr)
 
 		if (cache < ARRAY_SIZE(cache_names) && op < ARRAY_SIZE(cache_ops) && miss < 2) {
 			snprintf(made, sizeof(made), "%s-%s%s", cache_names[cache], cache_ops[op],
-			         miss ? "-misses" : op == 2 ? "es" : "s");
+			         miss    ? "-misses" :
+			         op == 2 ? "es" :
+			                   "s");
 			base = made;
 		}
 		break;
@@ -171,8 +179,7 @@ bool event_is_twin(const struct event *a, const struct event *b)
 	struct slice x = event_base_name(a), y = event_base_name(b);
 
 	if (a->attr.type == PERF_TYPE_HARDWARE && b->attr.type == PERF_TYPE_HARDWARE &&
-	    (a->attr.config >> 32 || b->attr.config >> 32) &&
-	    a->attr.config != b->attr.config)
+	    (a->attr.config >> 32 || b->attr.config >> 32) && a->attr.config != b->attr.config)
 		return generic_config(&a->attr) == generic_config(&b->attr);
 	return x.at != a->name && y.at != b->name && x.size == y.size &&
 	       memcmp(x.at, y.at, x.size) == 0;
@@ -180,8 +187,7 @@ bool event_is_twin(const struct event *a, const struct event *b)
 
 bool event_is_dummy(const struct event *event)
 {
-	return event->attr.type == PERF_TYPE_SOFTWARE &&
-	       event->attr.config == PERF_COUNT_SW_DUMMY;
+	return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config == PERF_COUNT_SW_DUMMY;
 }
 
 const char *event_unit(const struct event *event)

@@ -18,7 +18,7 @@ struct event {
 	struct perf_event_attr attr;
 	char *name; /* as the recorder called it, else made from attr; never NULL */
 	bool is_named;
-	bool is_selected; /* to be folded; set by whoever chooses */
+	bool is_selected;                           /* to be folded; set by whoever chooses */
 	uint64_t nr_samples, nr_lost, nr_throttled; /* counted by the session */
 };
 

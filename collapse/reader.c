@@ -333,8 +333,9 @@ static bool next_plain(struct reader *reader, struct record *record)
 			record->is_stable = false;
 			record->offset = s->plain_offset;
 			if (record->size < PERFREC_HEADER_SIZE || record->size > PLAIN_CHUNK / 2) {
-				damaged(reader, "holds a record of size %u in the compressed data at "
-				                "offset %llu",
+				damaged(reader,
+				        "holds a record of size %u in the compressed data at "
+				        "offset %llu",
 				        record->size, (unsigned long long)s->plain_offset);
 				return false;
 			}
@@ -373,8 +374,10 @@ static bool begin_compressed(struct reader *reader, const struct record *record)
 		size = perfrec_u64(&c);
 	s->coded = (ZSTD_inBuffer){perfrec_bytes(&c, size), (size_t)size, 0};
 	if (!s->coded.src) {
-		damaged(reader, "holds a compressed record at offset %llu that claims more than "
-		                "its size", (unsigned long long)record->offset);
+		damaged(reader,
+		        "holds a compressed record at offset %llu that claims more than "
+		        "its size",
+		        (unsigned long long)record->offset);
 		return false;
 	}
 	s->plain_offset = record->offset;

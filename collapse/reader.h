@@ -28,7 +28,7 @@ struct record {
 	const uint8_t *at; /* header first; as stored, whatever the byte order */
 	uint32_t size, type;
 	uint16_t misc;
-	bool is_stable; /* at stays valid until reader_close(), else until reader_next() */
+	bool is_stable;  /* at stays valid until reader_close(), else until reader_next() */
 	uint64_t offset; /* in the recording, for messages */
 };
 
@@ -81,8 +81,8 @@ void reader_record_at(const struct reader *reader, const uint8_t *at, struct rec
 static inline struct perfrec_cursor reader_body(const struct reader *reader,
                                                 const struct record *record)
 {
-	return (struct perfrec_cursor){record->at + PERFREC_HEADER_SIZE,
-	                               record->at + record->size, reader->swap, false};
+	return (struct perfrec_cursor){record->at + PERFREC_HEADER_SIZE, record->at + record->size,
+	                               reader->swap, false};
 }
 
 /* The build-id written down for a path, or NULL. */

@@ -96,8 +96,8 @@ static void sort(struct reorder *reorder)
 	}
 	if (reorder->scratch_capacity < reorder->capacity) {
 		reorder->scratch_capacity = reorder->capacity;
-		reorder->scratch = mem_resize(reorder->scratch, reorder->capacity,
-		                              sizeof(*reorder->scratch));
+		reorder->scratch =
+		        mem_resize(reorder->scratch, reorder->capacity, sizeof(*reorder->scratch));
 	}
 	to = reorder->scratch;
 	while (nr_runs > 1) {

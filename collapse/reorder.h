@@ -31,8 +31,7 @@ struct reorder_block;
 
 struct reorder {
 	/* called in order; the record is borrowed for the call */
-	void (*deliver)(void *ctx, const struct record *record, struct event *event,
-	                uint64_t time);
+	void (*deliver)(void *ctx, const struct record *record, struct event *event, uint64_t time);
 	void *ctx;
 	struct reader *reader; /* borrowed */
 

@@ -64,8 +64,7 @@ static void skip_read(struct perfrec_cursor *c, uint64_t format)
 }
 
 bool sample_decode(const struct reader *reader, const struct event *event,
-                   const struct record *record, struct sample_scratch *scratch,
-                   struct sample *s)
+                   const struct record *record, struct sample_scratch *scratch, struct sample *s)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	const uint64_t type = attr->sample_type;

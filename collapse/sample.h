@@ -27,7 +27,7 @@ struct sample {
 
 	const uint64_t *regs; /* user registers, by ascending bit of the mask; or NULL */
 	uint64_t regs_abi, regs_mask;
-	const uint8_t *stack; /* NULL where none */
+	const uint8_t *stack;                /* NULL where none */
 	uint64_t stack_size, stack_dyn_size; /* in the record; of that, filled */
 
 	const uint8_t *raw; /* of a tracepoint, or NULL */

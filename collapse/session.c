@@ -236,7 +236,7 @@ static void take_exit(struct session *session, const struct record *record)
 
 static bool is_jit_memory(const char *path)
 {
-	static const char *const begins[] = {"//anon",  "/anon_hugepage", "/dev/zero", "[heap]",
+	static const char *const begins[] = {"//anon", "/anon_hugepage", "/dev/zero", "[heap]",
 	                                     "[stack", "/memfd:",        "/SYSV",     "[anon"};
 
 	if (!path[0])
@@ -299,8 +299,8 @@ static void add_user_map(struct session *session, struct map *map, struct module
 	struct process *process = session_thread(session, key->pid, tid)->process;
 
 	if (is_jitdump(key->path))
-		process->jitdump = strtab_text(&session->texts,
-		                               strtab_cstr(&session->texts, key->path));
+		process->jitdump =
+		        strtab_text(&session->texts, strtab_cstr(&session->texts, key->path));
 	if (strcmp(key->path, "[vdso]") == 0) {
 		key->kind = MODULE_VDSO;
 	} else if (is_jit_memory(key->path)) {
@@ -407,8 +407,42 @@ static void take_cgroup(struct session *session, const struct record *record)
 		return;
 	}
 	MEM_GROW(session->cgroup, session->nr_cgroups, session->cgroups_capacity);
-	session->cgroup[session->nr_cgroups++] = (struct session_cgroup){
-	        id, strtab_id(&session->texts, path.at, path.size)};
+	session->cgroup[session->nr_cgroups++] =
+	        (struct session_cgroup){id, strtab_id(&session->texts, path.at, path.size)};
+}
+
+uint32_t session_comm(struct session *session, const struct thread *thread)
+{
+	char text[16];
+
+	if (thread->comm != COMM_UNKNOWN)
+		return thread->comm;
+	snprintf(text, sizeof(text), ":%d", thread->tid);
+	return strtab_cstr(&session->texts, text);
+}
+
+struct module *session_kernel_module(struct session *session)
+{
+	struct module_key key = {
+	        .kind = MODULE_KERNEL, .path = "[kernel.kallsyms]", .pid = KERNEL_PID};
+	const struct build_id *id;
+
+	if (session->kernel_module)
+		return session->kernel_module;
+	id = reader_build_id_of(session->reader, key.path);
+	if (id)
+		key.build_id = *id;
+	session->kernel_module = modules_intern(session->modules, &key);
+	return session->kernel_module;
+}
+
+struct module *session_unknown_module(struct session *session, struct process *process)
+{
+	struct module_key key = {.kind = MODULE_JIT, .path = "", .pid = process->pid};
+
+	if (!process->unknown)
+		process->unknown = modules_intern(session->modules, &key);
+	return process->unknown;
 }
 
 uint32_t session_cgroup_path(const struct session *session, uint64_t id)

@@ -57,6 +57,16 @@ void session_record(struct session *session, const struct record *record);
 /* The thread, made where it is new. Valid while the session lives. */
 struct thread *session_thread(struct session *session, int32_t pid, int32_t tid);
 
+/* Its name as a text; ":TID" where none was recorded, as perf has it. */
+uint32_t session_comm(struct session *session, const struct thread *thread);
+
+/* The kernel itself, for addresses that no map of it holds. */
+struct module *session_kernel_module(struct session *session);
+
+/* Code of a process outside of all its maps: perhaps made there (JIT), so that
+   its perf-PID.map may know it. */
+struct module *session_unknown_module(struct session *session, struct process *process);
+
 /* The path of a control group, or UINT32_MAX. */
 uint32_t session_cgroup_path(const struct session *session, uint64_t id);
 

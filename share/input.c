@@ -361,8 +361,10 @@ static int spool_to(struct input *in, int fd, struct err *err)
 			if (done < 0 && errno == EINTR)
 				continue;
 			if (done < 0)
-				return err_sys(err, "cannot copy '%s' to a temporary file "
-				                    "(TMPDIR says where)", in->name);
+				return err_sys(err,
+				               "cannot copy '%s' to a temporary file "
+				               "(TMPDIR says where)",
+				               in->name);
 			in->start += (size_t)done;
 			size -= (size_t)done;
 		}

@@ -1,0 +1,520 @@
+#include "share/compat.h"
+#include "collapse/recording.h"
+
+#include "collapse/reorder.h"
+#include "collapse/samples.h"
+#include "share/mem.h"
+#include "share/num.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+struct recording {
+	const struct recording_options *options;
+	struct recording_report *report;
+	struct reader *reader;
+	struct modules *modules;
+	struct session session;
+	struct stacks stacks;
+	struct reorder reorder;
+	struct sample_scratch scratch;
+	struct strtab names; /* of the symbolizer */
+	struct symbolizer *symbolizer;
+	struct samples_printer printer;
+	bool has_stacks, has_failed;
+	struct err err;
+
+	uint64_t first_time, last_time; /* of counted samples */
+	uint64_t *cpus;                 /* bits: seen in samples */
+	size_t nr_cpu_words, nr_cpus;
+};
+
+/* ---- which events ---- */
+
+static bool event_matches(const struct event *event, const char *name)
+{
+	struct slice base = event_base_name(event);
+	const char *colon;
+
+	if (strcmp(event->name, name) == 0 || slice_equals(base, name))
+		return true;
+	/* "cycles" for "cycles:ppp", but not "sched" for "sched:sched_switch" */
+	colon = memchr(base.at, ':', base.size);
+	return event->attr.type != PERF_TYPE_TRACEPOINT && colon &&
+	       slice_equals((struct slice){base.at, (size_t)(colon - base.at)}, name);
+}
+
+static int no_such_event(struct recording *rec, const char *name, struct err *err)
+{
+	struct buf list = {0};
+
+	for (size_t i = 0; i < rec->reader->events.nr; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", rec->reader->events.at[i]->name);
+	err_set(err, "no event '%s' in '%s', which has: %.800s", name, input_name(rec->reader->in),
+	        buf_text(&list));
+	buf_release(&list);
+	return -1;
+}
+
+static int choose_events(struct recording *rec, struct err *err)
+{
+	const struct recording_options *options = rec->options;
+	struct events *events = &rec->reader->events;
+	struct event *first = NULL;
+	bool is_mixed = false;
+
+	if (options->events) {
+		for (const char *const *name = options->events; *name; name++) {
+			bool is_found = false;
+
+			for (size_t i = 0; i < events->nr; i++) {
+				if (!event_matches(events->at[i], *name))
+					continue;
+				is_found = events->at[i]->is_selected = true;
+			}
+			if (!is_found)
+				return no_such_event(rec, *name, err);
+		}
+	} else if (options->all_events) {
+		for (size_t i = 0; i < events->nr; i++)
+			events->at[i]->is_selected = true;
+	} else {
+		for (size_t i = 0; i < events->nr && !first; i++)
+			if (!event_is_dummy(events->at[i]))
+				first = events->at[i];
+		if (!first && events->nr)
+			first = events->at[0];
+		for (size_t i = 0; i < events->nr; i++)
+			events->at[i]->is_selected =
+			        events->at[i] == first || event_is_twin(events->at[i], first);
+	}
+	/* unlike events are never added up: each below a frame of its own */
+	first = NULL;
+	for (size_t i = 0; i < events->nr; i++) {
+		if (!events->at[i]->is_selected)
+			continue;
+		if (!first)
+			first = events->at[i];
+		is_mixed |= events->at[i] != first && !event_is_twin(first, events->at[i]);
+	}
+	rec->stacks.options.event_root = options->all_events || is_mixed;
+	return 0;
+}
+
+static uint16_t machine_of_arch(const char *arch)
+{
+	static const struct {
+		const char *arch;
+		uint16_t machine;
+	} table[] = {
+	        {"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"arm64", EM_AARCH64},
+	        {"i386", EM_386},      {"i686", EM_386},        {"armv7l", EM_ARM},
+	        {"arm", EM_ARM},       {"riscv64", EM_RISCV},   {"ppc64le", EM_PPC64},
+	        {"ppc64", EM_PPC64},   {"s390x", EM_S390},
+	};
+
+	for (size_t i = 0; arch && i < ARRAY_SIZE(table); i++)
+		if (strcmp(arch, table[i].arch) == 0)
+			return table[i].machine;
+#if defined(__aarch64__)
+	return arch ? EM_NONE : EM_AARCH64;
+#else
+	return arch ? EM_NONE : EM_X86_64;
+#endif
+}
+
+/* Everything that must wait for the description of the recording. */
+static void begin(struct recording *rec)
+{
+	struct module_options modules = rec->options->modules;
+	struct symbolize_options symbolize = rec->options->symbolize;
+	struct stacks_options options = rec->options->stacks;
+	char here[256] = "";
+
+	gethostname(here, sizeof(here) - 1);
+	modules.live = !rec->reader->hostname || strcmp(rec->reader->hostname, here) == 0;
+	options.is_live = modules.live && !input_is_mapped(rec->reader->in);
+	options.machine = machine_of_arch(rec->reader->arch);
+	rec->modules = modules_new(&modules);
+	session_init(&rec->session, rec->reader, rec->modules);
+	stacks_init(&rec->stacks, &rec->session, &options);
+	rec->has_stacks = true;
+	symbolize.names = &rec->names;
+	if (!options.no_symbols)
+		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
+	rec->printer = (struct samples_printer){
+	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};
+	if (choose_events(rec, &rec->err) < 0)
+		rec->has_failed = true;
+}
+
+/* ---- which samples, and their weight ---- */
+
+static bool has_number(const int64_t *list, size_t nr, int64_t value)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (list[i] == value)
+			return true;
+	return nr == 0;
+}
+
+static bool is_wanted(struct recording *rec, const struct sample *sample,
+                      const struct thread *thread)
+{
+	const struct recording_filter *filter = &rec->options->filter;
+	const char *comm;
+
+	if (!has_number(filter->pids, filter->nr_pids, sample->pid) ||
+	    !has_number(filter->tids, filter->nr_tids, sample->tid) ||
+	    !has_number(filter->cpus, filter->nr_cpus, sample->cpu))
+		return false;
+	if (sample->time < filter->time_from || (filter->time_to && sample->time > filter->time_to))
+		return false;
+	if (!filter->nr_comms)
+		return true;
+	comm = strtab_text(&rec->session.texts, session_comm(&rec->session, thread));
+	for (size_t i = 0; i < filter->nr_comms; i++)
+		if (strcmp(filter->comms[i], comm) == 0)
+			return true;
+	return false;
+}
+
+/* False where the event does not tell. See --count in the manual page. */
+static bool weigh(const struct recording_options *options, const struct event *event,
+                  const struct sample *sample, weight_fx *weight)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	switch (options->count) {
+	case RECORDING_SAMPLES:
+		*weight = weight_from_u64(1);
+		return true;
+	case RECORDING_PERIOD:
+		*weight = weight_from_u64(sample->period);
+		return sample->has_period;
+	case RECORDING_TIME:
+		/* microseconds */
+		if (strcmp(event_unit(event), "nanoseconds") == 0 && sample->has_period)
+			*weight = (weight_fx)sample->period * (WEIGHT_ONE / 1000);
+		else if (attr->freq && attr->sample_freq)
+			*weight = weight_from_u64(1000000) / attr->sample_freq;
+		else
+			return false;
+		return true;
+	}
+	return false;
+}
+
+static void note_cpu(struct recording *rec, uint32_t cpu)
+{
+	size_t word = cpu / 64;
+
+	if (cpu > 65535)
+		return;
+	if (word >= rec->nr_cpu_words) {
+		rec->cpus = mem_resize(rec->cpus, word + 1, sizeof(*rec->cpus));
+		memset(rec->cpus + rec->nr_cpu_words, 0,
+		       (word + 1 - rec->nr_cpu_words) * sizeof(*rec->cpus));
+		rec->nr_cpu_words = word + 1;
+	}
+	rec->nr_cpus += !(rec->cpus[word] >> (cpu % 64) & 1);
+	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
+}
+
+static void take_sample(struct recording *rec, const struct record *record, struct event *event)
+{
+	struct sample sample;
+	struct thread *thread;
+	weight_fx weight;
+	int counted;
+
+	if (!event) {
+		rec->report->nr_unknown_event++;
+		return;
+	}
+	event->nr_samples++;
+	if (!event->is_selected) {
+		rec->report->nr_other_event++;
+		return;
+	}
+	if (!sample_decode(rec->reader, event, record, &rec->scratch, &sample)) {
+		rec->report->nr_bad++;
+		return;
+	}
+	thread = session_thread(&rec->session, sample.pid, sample.tid);
+	if (!is_wanted(rec, &sample, thread)) {
+		rec->report->nr_filtered++;
+		return;
+	}
+	if (rec->printer.out) {
+		samples_print(&rec->printer, &rec->stacks, event, &sample, thread);
+		rec->report->nr_samples++;
+		return;
+	}
+	if (!weigh(rec->options, event, &sample, &weight)) {
+		err_set(&rec->err, "event '%s' was recorded without %s; use --count samples",
+		        event->name,
+		        rec->options->count == RECORDING_TIME ? "a frequency, so samples stand for "
+		                                                "no certain time" :
+		                                                "periods");
+		rec->has_failed = true;
+		return;
+	}
+	counted = stacks_sample(&rec->stacks, event, &sample, thread, weight);
+	if (counted < 0) {
+		err_set(&rec->err, "the sum of all counts reaches 2^64");
+		rec->has_failed = true;
+	}
+	rec->report->nr_filtered += counted == 0;
+	if (counted <= 0)
+		return;
+	rec->report->nr_samples++;
+	note_cpu(rec, sample.cpu);
+	if (!sample.time)
+		return;
+	if (!rec->first_time || sample.time < rec->first_time)
+		rec->first_time = sample.time;
+	rec->last_time = MAX_OF(rec->last_time, sample.time);
+}
+
+static void take_lost(struct recording *rec, const struct record *record)
+{
+	struct perfrec_cursor c = reader_body(rec->reader, record);
+	struct event *event = NULL;
+	uint64_t nr;
+
+	if (record->type == PERF_RECORD_LOST)
+		event = events_by_id(&rec->reader->events, perfrec_u64(&c));
+	nr = perfrec_u64(&c);
+	if (c.bad) {
+		rec->report->nr_bad++;
+		return;
+	}
+	rec->report->nr_lost += nr;
+	if (event)
+		event->nr_lost += nr;
+}
+
+static void deliver(void *ctx, const struct record *record, struct event *event, uint64_t time)
+{
+	struct recording *rec = ctx;
+
+	(void)time;
+	if (!rec->has_stacks)
+		begin(rec);
+	if (rec->has_failed)
+		return;
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		take_sample(rec, record, event);
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost(rec, record);
+		break;
+	case PERF_RECORD_THROTTLE:
+		rec->report->nr_throttled++;
+		if (event)
+			event->nr_throttled++;
+		break;
+	case PERF_RECORD_AUX:
+		rec->report->nr_aux++;
+		break;
+	default:
+		session_record(&rec->session, record);
+	}
+}
+
+static void read_all(struct recording *rec)
+{
+	struct reader *reader = rec->reader;
+	struct record record;
+
+	while (!rec->has_failed && reader_next(reader, &record)) {
+		struct event *event;
+		uint64_t time;
+
+		if (record.type == PERFREC_FINISHED_ROUND) {
+			reorder_round(&rec->reorder);
+			continue;
+		}
+		/* the tool's own records stand outside of time and change nothing here */
+		if (record.type >= PERFREC_HEADER_ATTR)
+			continue;
+		event = events_of_record(&reader->events, record.at, record.size, record.type,
+		                         reader->swap, &time);
+		reorder_add(&rec->reorder, &record, event, time);
+	}
+	if (!rec->has_failed)
+		reorder_finish(&rec->reorder);
+}
+
+/* ---- the header ---- */
+
+static void add_count(struct folded_header *header, const char *key, uint64_t nr, const char *what)
+{
+	const char *old = folded_header_get(header, key);
+	uint64_t sum = nr;
+
+	if (old) {
+		uint64_t before;
+		size_t size = strcspn(old, " ");
+
+		if (num_parse_u64(old, size, &before) == 0)
+			sum += before;
+	}
+	folded_header_set(header, key, "%llu %s", (unsigned long long)sum, what);
+}
+
+static const struct event *first_selected(const struct recording *rec)
+{
+	for (size_t i = 0; i < rec->reader->events.nr; i++)
+		if (rec->reader->events.at[i]->is_selected)
+			return rec->reader->events.at[i];
+	return NULL;
+}
+
+static void set_event(const struct recording *rec, const struct event *event,
+                      struct folded_header *header)
+{
+	struct slice base = event_base_name(event);
+
+	if (rec->stacks.options.event_root)
+		folded_header_set(header, "event", "several, each below its name");
+	else
+		folded_header_set(header, "event", "%.*s", (int)base.size, base.at);
+	switch (rec->options->count) {
+	case RECORDING_SAMPLES:
+		folded_header_set(header, "unit", "samples");
+		break;
+	case RECORDING_PERIOD:
+		folded_header_set(header, "unit", "%s",
+		                  rec->stacks.options.event_root ? "events" : event_unit(event));
+		break;
+	case RECORDING_TIME:
+		folded_header_set(header, "unit", "microseconds");
+		break;
+	}
+}
+
+static void set_sampled(const struct recording *rec, const struct event *event,
+                        struct folded_header *header)
+{
+	struct buf text = {0};
+	size_t nr_cpus = rec->nr_cpus ? rec->nr_cpus : rec->reader->nr_cpus;
+
+	if (rec->last_time > rec->first_time)
+		buf_printf(&text, "%.2f s", (double)(rec->last_time - rec->first_time) / 1e9);
+	if (text.size && nr_cpus)
+		buf_printf(&text, " on %zu cpu%s", nr_cpus, nr_cpus == 1 ? "" : "s");
+	if (text.size && event->attr.freq)
+		buf_printf(&text, " at %llu hz", (unsigned long long)event->attr.sample_freq);
+	else if (text.size && event->attr.sample_period > 1)
+		buf_printf(&text, " every %llu %s", (unsigned long long)event->attr.sample_period,
+		           event_unit(event));
+	if (text.size)
+		folded_header_set(header, "sampled", "%s", buf_text(&text));
+	buf_release(&text);
+}
+
+static void set_header(const struct recording *rec, const struct stacks_folded *folded,
+                       struct folded_header *header)
+{
+	const struct event *event = first_selected(rec);
+	const struct reader *reader = rec->reader;
+	const struct recording_report *report = rec->report;
+
+	if (event) {
+		set_event(rec, event, header);
+		set_sampled(rec, event, header);
+	}
+	add_count(header, "lost", report->nr_lost, "records");
+	if (report->nr_throttled)
+		add_count(header, "throttled", report->nr_throttled, "times");
+	if (rec->stacks.nr_truncated)
+		add_count(header, "truncated", rec->stacks.nr_truncated, "samples");
+	if (folded->total)
+		folded_header_set(header, "unresolved", "%.1f %% of %s",
+		                  weight_to_double(folded->unresolved) * 100 /
+		                          weight_to_double(folded->total),
+		                  folded_header_get(header, "unit") ?
+		                          folded_header_get(header, "unit") :
+		                          "samples");
+	if (reader->hostname)
+		folded_header_set(header, "host", "%s", reader->hostname);
+	if (reader->osrelease)
+		folded_header_set(header, "kernel", "%s", reader->osrelease);
+	if (reader->command)
+		folded_header_set(header, "command", "%s", reader->command);
+}
+
+/* ---- the end ---- */
+
+static void report_events(const struct recording *rec)
+{
+	struct recording_report *report = rec->report;
+	size_t used = strlen(report->left_out);
+
+	for (size_t i = 0; i < rec->reader->events.nr; i++) {
+		const struct event *event = rec->reader->events.at[i];
+		char nr[NUM_GROUPED];
+
+		if (event->is_selected || !event->nr_samples || used >= sizeof(report->left_out))
+			continue;
+		used += (size_t)snprintf(report->left_out + used, sizeof(report->left_out) - used,
+		                         "%s%s of '%s'", used ? ", " : "",
+		                         num_format_grouped(nr, event->nr_samples), event->name);
+	}
+}
+
+static int finish(struct recording *rec, struct folder *folder, struct folded_header *header,
+                  struct err *err)
+{
+	struct stacks_folded folded;
+	int result;
+
+	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
+	                     rec->options->keep_ctx, folder, &folded, err);
+	rec->report->nr_truncated += rec->stacks.nr_truncated;
+	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
+	rec->report->nr_bad += rec->session.nr_bad;
+	rec->report->nr_late += rec->reorder.nr_late;
+	report_events(rec);
+	set_header(rec, &folded, header);
+	return result;
+}
+
+int recording_fold(struct input *in, const struct recording_options *options, struct folder *folder,
+                   struct folded_header *header, struct recording_report *report, struct err *err)
+{
+	struct recording rec = {.options = options, .report = report};
+	int result = -1;
+
+	rec.reader = reader_open(in, err);
+	if (!rec.reader)
+		return -1;
+	reorder_init(&rec.reorder, rec.reader, deliver, &rec);
+	read_all(&rec);
+	if (!rec.has_stacks)
+		begin(&rec);
+	if (rec.has_failed)
+		*err = rec.err;
+	else
+		result = finish(&rec, folder, header, err);
+	if (rec.reader->damage[0]) {
+		report->is_incomplete = true;
+		snprintf(report->message, sizeof(report->message), "'%.80s' %.160s", input_name(in),
+		         rec.reader->damage);
+	}
+	reorder_release(&rec.reorder);
+	sample_scratch_release(&rec.scratch);
+	samples_release(&rec.printer);
+	symbolizer_free(rec.symbolizer);
+	strtab_release(&rec.names);
+	stacks_release(&rec.stacks);
+	session_release(&rec.session);
+	modules_free(rec.modules);
+	reader_close(rec.reader);
+	free(rec.cpus);
+	return result;
+}

@@ -1,0 +1,61 @@
+/*
+ * recording.h - one perf.data recording, from its bytes to folded stacks.
+ *
+ * Ties reader, reorder, session and stacks together. Decides which events are
+ * folded, which samples are wanted, what one sample weighs, and what the
+ * folded header says of it all.
+ */
+#ifndef COLLAPSE_RECORDING_H
+#define COLLAPSE_RECORDING_H
+
+#include "collapse/format.h"
+#include "collapse/stacks.h"
+#include "collapse/symbolize.h"
+#include "share/compat.h"
+
+/* Lists of numbers and names to keep; empty = keep all. */
+struct recording_filter {
+	const char **comms;
+	int64_t *pids, *tids, *cpus;
+	size_t nr_comms, nr_pids, nr_tids, nr_cpus;
+	uint64_t time_from, time_to; /* ns on the clock of the recording; 0 = no bound */
+};
+
+enum recording_count { RECORDING_SAMPLES, RECORDING_PERIOD, RECORDING_TIME };
+
+struct recording_options {
+	const char *const *events; /* --event, NULL-terminated; NULL = the first */
+	bool all_events;
+	enum recording_count count;
+	struct recording_filter filter;
+	struct stacks_options stacks;
+	struct symbolize_options symbolize; /* names is set by recording_fold() */
+	struct module_options modules;
+	bool (*keep)(void *ctx, const char *name); /* see stacks_fold(); NULL = all */
+	void *keep_ctx;
+
+	struct output *samples; /* print samples there in place of folding; or NULL */
+};
+
+/* What went by; the numbers of all recordings of a run add up. */
+struct recording_report {
+	uint64_t nr_samples;     /* counted */
+	uint64_t nr_other_event; /* left out: of events not folded */
+	uint64_t nr_filtered;    /* left out: by a filter */
+	uint64_t nr_lost;        /* said to be lost by the recorder */
+	uint64_t nr_bad;         /* records that could not be understood */
+	uint64_t nr_unknown_event;
+	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux;
+	bool is_incomplete; /* the recording is cut or damaged; message says where */
+	char message[256];
+	char left_out[256]; /* "1,234 of page-faults, 5 of ..." or "" */
+};
+
+/*
+ * Folds one recording into the folder; adds to header and report. -1 with err
+ * where nothing can be made of it.
+ */
+int recording_fold(struct input *in, const struct recording_options *options, struct folder *folder,
+                   struct folded_header *header, struct recording_report *report, struct err *err);
+
+#endif

@@ -1,0 +1,514 @@
+#include "share/compat.h"
+#include "collapse/stacks.h"
+
+#include "share/mem.h"
+
+#define CACHE_SIZE 16384u /* entries; 400 kB, within the second cache of most machines */
+
+/* Kernel default of sysctl perf_event_max_stack (PERF_MAX_STACK_DEPTH). */
+#define DEFAULT_MAX_STACK 127
+
+void stacks_init(struct stacks *stacks, struct session *session,
+                 const struct stacks_options *options)
+{
+	*stacks = (struct stacks){.session = session, .options = *options};
+	stacks->nr_slots = 1024;
+	stacks->slots = mem_zalloc(stacks->nr_slots * sizeof(*stacks->slots));
+	stacks->cache = mem_zalloc(CACHE_SIZE * sizeof(*stacks->cache));
+	folder_init(&stacks->tree);
+	stacks->text_no_stack = strtab_cstr(&session->texts, "[no stack]");
+	stacks->text_truncated = strtab_cstr(&session->texts, "[truncated]");
+}
+
+void stacks_release(struct stacks *stacks)
+{
+	folder_release(&stacks->tree);
+	free(stacks->places);
+	free(stacks->slots);
+	free(stacks->cache);
+	free(stacks->frames);
+	free(stacks->ips);
+	*stacks = (struct stacks){0};
+}
+
+/* ---- places ---- */
+
+static uint64_t place_hash(const struct place *place)
+{
+	uint64_t what = place->module ? place->module->id : (uint64_t)place->text << 32;
+
+	return hash_u64(place->off, what << 2 | (uint64_t)place->is_return << 1 | place->is_kernel);
+}
+
+static bool place_equals(const struct place *a, const struct place *b)
+{
+	return a->off == b->off && a->module == b->module && a->text == b->text &&
+	       a->is_return == b->is_return && a->is_kernel == b->is_kernel;
+}
+
+static uint32_t *find_slot(const struct stacks *stacks, const struct place *place)
+{
+	size_t at = place_hash(place) & (stacks->nr_slots - 1);
+
+	while (stacks->slots[at] && !place_equals(&stacks->places[stacks->slots[at] - 1], place))
+		at = (at + 1) & (stacks->nr_slots - 1);
+	return &stacks->slots[at];
+}
+
+static uint32_t place_id(struct stacks *stacks, const struct place *place)
+{
+	uint32_t *slot = find_slot(stacks, place);
+
+	if (*slot)
+		return *slot - 1;
+	/* a process that still runs can be asked for its files; later it may be too late */
+	if (stacks->options.is_live && place->module && place->module->nr_samples++ == 0)
+		module_elf(stacks->session->modules, place->module);
+	MEM_GROW(stacks->places, stacks->nr_places, stacks->places_capacity);
+	stacks->places[stacks->nr_places++] = *place;
+	*slot = (uint32_t)stacks->nr_places;
+	if (stacks->nr_places > stacks->nr_slots / 2) {
+		stacks->nr_slots *= 2;
+		free(stacks->slots);
+		stacks->slots = mem_zalloc(stacks->nr_slots * sizeof(*stacks->slots));
+		for (size_t i = 0; i < stacks->nr_places; i++)
+			*find_slot(stacks, &stacks->places[i]) = (uint32_t)i + 1;
+	}
+	return (uint32_t)stacks->nr_places - 1;
+}
+
+static uint32_t text_place(struct stacks *stacks, uint32_t text, bool is_kernel)
+{
+	return place_id(stacks, &(struct place){.text = text, .is_kernel = is_kernel});
+}
+
+static uint32_t kernel_place(struct stacks *stacks, uint64_t ip, bool is_return)
+{
+	struct session *session = stacks->session;
+	/* the call that a return address follows may be the last of its function */
+	const struct map *map = maps_find(session->kernel, ip - is_return);
+	struct place place = {.off = ip, .is_return = is_return, .is_kernel = true};
+
+	if (map && !map->module)
+		return text_place(stacks, map->name, true);
+	place.module = map ? map->module : session_kernel_module(session);
+	return place_id(stacks, &place);
+}
+
+static uint32_t user_place(struct stacks *stacks, struct process *process, uint64_t ip,
+                           bool is_return)
+{
+	const struct map *map = maps_find(process->maps, ip - is_return);
+	struct place place = {.off = ip, .is_return = is_return};
+
+	if (map) {
+		place.off = ip - map->start + map->pgoff;
+		place.module = map->module;
+	} else {
+		place.module = session_unknown_module(stacks->session, process);
+	}
+	return place_id(stacks, &place);
+}
+
+/* ---- the frames of one sample ---- */
+
+static void push(struct stacks *stacks, uint32_t place, uint64_t ip)
+{
+	if (stacks->nr_frames == stacks->frames_capacity) {
+		stacks->frames_capacity = MAX_OF(stacks->frames_capacity * 2, (size_t)256);
+		stacks->frames = mem_resize(stacks->frames, stacks->frames_capacity,
+		                            sizeof(*stacks->frames));
+		stacks->ips =
+		        mem_resize(stacks->ips, stacks->frames_capacity, sizeof(*stacks->ips));
+	}
+	stacks->frames[stacks->nr_frames] = place;
+	stacks->ips[stacks->nr_frames++] = ip;
+}
+
+enum context { CONTEXT_USER, CONTEXT_KERNEL, CONTEXT_OTHER };
+
+static void push_ip(struct stacks *stacks, const struct thread *thread, enum context context,
+                    uint64_t ip, bool is_return)
+{
+	bool is_kernel = context == CONTEXT_KERNEL;
+	uint64_t version =
+	        is_kernel ? stacks->session->kernel->version : thread->process->maps->version;
+	uint64_t tag = version << 1 | is_return;
+	struct stacks_cached *cached = &stacks->cache[hash_u64(ip, tag) & (CACHE_SIZE - 1)];
+
+	/* a version belongs to one address space only, so it says which process */
+	if (cached->version != tag || cached->ip != ip) {
+		uint32_t place = is_kernel ? kernel_place(stacks, ip, is_return) :
+		                             user_place(stacks, thread->process, ip, is_return);
+
+		*cached = (struct stacks_cached){ip, tag, place};
+	}
+	push(stacks, cached->place, ip);
+}
+
+static void push_foreign(struct stacks *stacks, const char *name)
+{
+	push(stacks, text_place(stacks, strtab_cstr(&stacks->session->texts, name), false), 0);
+}
+
+static enum context context_of_mode(uint16_t cpumode)
+{
+	switch (cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		return CONTEXT_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return CONTEXT_USER;
+	}
+	return CONTEXT_OTHER;
+}
+
+static const char *foreign_name(uint64_t marker)
+{
+	switch (marker) {
+	case PERF_CONTEXT_HV:
+		return "[hypervisor]";
+	case PERF_CONTEXT_GUEST_KERNEL:
+		return "[guest kernel]";
+	case PERF_CONTEXT_GUEST_USER:
+		return "[guest user]";
+	}
+	return "[guest]";
+}
+
+/* Where branches form a call stack (LBR) they replace the user part of the chain. */
+static void push_branches(struct stacks *stacks, const struct thread *thread,
+                          const struct sample *sample)
+{
+	push_ip(stacks, thread, CONTEXT_USER, sample->branches[1], false);
+	for (uint64_t i = 0; i < sample->nr_branches; i++)
+		push_ip(stacks, thread, CONTEXT_USER, sample->branches[3 * i], false);
+}
+
+static void push_chain(struct stacks *stacks, const struct thread *thread,
+                       const struct sample *sample, const uint64_t *chain, uint64_t nr)
+{
+	const bool is_lowered = stacks->session->reader->is_simpleperf;
+	enum context context = context_of_mode(sample->cpumode);
+	bool is_first = true;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t ip = chain[i];
+
+		if (ip < PERF_CONTEXT_MAX) {
+			if (context == CONTEXT_OTHER)
+				continue;
+			if (context == CONTEXT_USER && sample->nr_branches) {
+				push_branches(stacks, thread, sample);
+				return;
+			}
+			push_ip(stacks, thread, context, ip, !is_first && !is_lowered);
+			is_first = false;
+			if (context == CONTEXT_KERNEL)
+				stacks->nr_kernel_frames = stacks->nr_frames;
+			continue;
+		}
+		is_first = true;
+		switch (ip) {
+		case PERF_CONTEXT_KERNEL:
+			context = CONTEXT_KERNEL;
+			break;
+		case PERF_CONTEXT_USER:
+			context = CONTEXT_USER;
+			break;
+		case PERFREC_CONTEXT_USER_DEFERRED:
+			i++; /* the cookie */
+			break;
+		case PERF_CONTEXT_HV:
+		case PERF_CONTEXT_GUEST:
+		case PERF_CONTEXT_GUEST_KERNEL:
+		case PERF_CONTEXT_GUEST_USER:
+			context = CONTEXT_OTHER;
+			push_foreign(stacks, foreign_name(ip));
+			break;
+		default:
+			context = CONTEXT_OTHER;
+			stacks->nr_markers_unknown++;
+		}
+	}
+}
+
+static void push_sampled_ip(struct stacks *stacks, const struct thread *thread,
+                            const struct sample *sample)
+{
+	switch (sample->cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		push_ip(stacks, thread, CONTEXT_KERNEL, sample->ip, false);
+		stacks->nr_kernel_frames = stacks->nr_frames;
+		break;
+	case PERF_RECORD_MISC_USER:
+		push_ip(stacks, thread, CONTEXT_USER, sample->ip, false);
+		break;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		push_foreign(stacks, "[hypervisor]");
+		break;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		push_foreign(stacks, "[guest kernel]");
+		break;
+	case PERF_RECORD_MISC_GUEST_USER:
+		push_foreign(stacks, "[guest user]");
+		break;
+	}
+}
+
+/* The kernel stops after so many entries, counted from the leaf: the roots are lost. */
+static bool is_cut(const struct event *event, const struct sample *sample)
+{
+	uint64_t limit =
+	        event->attr.sample_max_stack ? event->attr.sample_max_stack : DEFAULT_MAX_STACK;
+	uint64_t nr = 0;
+
+	if (sample->nr_chain < limit)
+		return false;
+	for (uint64_t i = 0; i < sample->nr_chain; i++)
+		nr += sample->chain[i] < PERF_CONTEXT_MAX;
+	/* above the limit the recording machine had another one, which is not known */
+	return nr == limit;
+}
+
+bool stacks_resolve(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                    const struct thread *thread, bool *is_truncated)
+{
+	stacks->nr_frames = stacks->nr_kernel_frames = 0;
+	*is_truncated = false;
+	if (sample->has_chain) {
+		push_chain(stacks, thread, sample, sample->chain, sample->nr_chain);
+		*is_truncated = is_cut(event, sample);
+	}
+	if (!stacks->nr_frames && sample->has_ip && sample->ip)
+		push_sampled_ip(stacks, thread, sample);
+	if (stacks->options.only == ONLY_KERNEL) {
+		stacks->nr_frames = stacks->nr_kernel_frames;
+		*is_truncated = false;
+	} else if (stacks->options.only == ONLY_USER) {
+		stacks->nr_frames -= stacks->nr_kernel_frames;
+		memmove(stacks->frames, stacks->frames + stacks->nr_kernel_frames,
+		        stacks->nr_frames * sizeof(*stacks->frames));
+		memmove(stacks->ips, stacks->ips + stacks->nr_kernel_frames,
+		        stacks->nr_frames * sizeof(*stacks->ips));
+	}
+	return stacks->options.only == ONLY_ALL || stacks->nr_frames;
+}
+
+/* ---- root frames ---- */
+
+static uint32_t root_text(struct stacks *stacks, enum stacks_root root, const struct sample *sample,
+                          const struct thread *thread)
+{
+	struct session *session = stacks->session;
+	char text[48];
+	uint32_t path;
+
+	switch (root) {
+	case ROOT_COMM:
+		return session_comm(session, thread);
+	case ROOT_PID:
+		snprintf(text, sizeof(text), "pid %d", thread->pid);
+		break;
+	case ROOT_TID:
+		snprintf(text, sizeof(text), "tid %d", thread->tid);
+		break;
+	case ROOT_CGROUP:
+		path = session_cgroup_path(session, sample->cgroup);
+		if (path != UINT32_MAX)
+			return path;
+		snprintf(text, sizeof(text), "[unknown cgroup]");
+		break;
+	case ROOT_CPU:
+		if (sample->cpu != UINT32_MAX)
+			snprintf(text, sizeof(text), "cpu %u", sample->cpu);
+		else
+			snprintf(text, sizeof(text), "[unknown cpu]");
+		break;
+	default:
+		return strtab_cstr(&session->texts, session->reader->hostname ?
+		                                            session->reader->hostname :
+		                                            "[unknown host]");
+	}
+	return strtab_cstr(&session->texts, text);
+}
+
+int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                  const struct thread *thread, weight_fx weight)
+{
+	struct session *session = stacks->session;
+	uint32_t node = 0;
+	bool is_truncated;
+
+	if (!stacks_resolve(stacks, event, sample, thread, &is_truncated))
+		return 0;
+	if (stacks->options.event_root)
+		node = folder_child(
+		        &stacks->tree, node,
+		        text_place(stacks, strtab_cstr(&session->texts, event->name), false));
+	for (size_t i = 0; i < stacks->options.nr_roots; i++) {
+		uint32_t text = root_text(stacks, stacks->options.roots[i], sample, thread);
+
+		node = folder_child(&stacks->tree, node, text_place(stacks, text, false));
+	}
+	if (is_truncated) {
+		stacks->nr_truncated++;
+		node = folder_child(&stacks->tree, node,
+		                    text_place(stacks, stacks->text_truncated, false));
+	}
+	if (stacks->nr_frames) {
+		stacks->places[stacks->frames[0]].nr_samples++;
+	} else {
+		stacks->nr_no_stack++;
+		node = folder_child(&stacks->tree, node,
+		                    text_place(stacks, stacks->text_no_stack, false));
+	}
+	for (size_t i = stacks->nr_frames; i-- > 0;)
+		node = folder_child(&stacks->tree, node, stacks->frames[i]);
+	return folder_count(&stacks->tree, node, weight) ? 1 : -1;
+}
+
+/* ---- names ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void stacks_place_text(const struct stacks *stacks, const struct place *place, struct buf *out)
+{
+	if (!place->module) {
+		struct slice text = strtab_slice(&stacks->session->texts, place->text);
+
+		buf_add(out, text.at, text.size);
+		return;
+	}
+	switch (place->module->key.kind) {
+	case MODULE_UNKNOWN:
+		buf_string(out, "[unknown]");
+		break;
+	case MODULE_JIT:
+		buf_printf(out, "[jit]+0x%llx", (unsigned long long)place->off);
+		break;
+	default:
+		buf_printf(out, "%s+0x%llx", base_name(place->module->key.path),
+		           (unsigned long long)place->off);
+	}
+}
+
+/* The frames of one place, outermost first: ids in the folder. */
+struct naming {
+	uint32_t first; /* in ids */
+	uint16_t nr;
+	bool is_named, is_unresolved, is_kept;
+};
+
+struct fold {
+	const struct stacks *stacks;
+	struct symbolizer *symbolizer;
+	const struct strtab *names;
+	struct folder *folder;
+	bool (*keep)(void *ctx, const char *name);
+	void *ctx;
+	struct naming *namings; /* by place */
+	uint32_t *ids;
+	size_t nr_ids, ids_capacity;
+};
+
+static void add_name(struct fold *fold, struct naming *naming, const struct buf *name,
+                     const char *mark)
+{
+	struct buf marked = {0};
+
+	buf_add(&marked, name->at, name->size);
+	if (fold->stacks->options.annotate)
+		buf_string(&marked, mark);
+	MEM_GROW(fold->ids, fold->nr_ids, fold->ids_capacity);
+	fold->ids[fold->nr_ids++] = folder_name(fold->folder, marked.at, marked.size);
+	naming->nr++;
+	if (fold->keep && !naming->is_kept)
+		naming->is_kept = fold->keep(fold->ctx, buf_text(&marked));
+	buf_release(&marked);
+}
+
+static void name_place(struct fold *fold, uint32_t id)
+{
+	const struct place *place = &fold->stacks->places[id];
+	struct naming *naming = &fold->namings[id];
+	struct symbol symbols[SYMBOLIZE_MAX];
+	struct buf name = {0};
+	bool is_jit = place->module && place->module->key.kind == MODULE_JIT;
+	const char *mark = place->is_kernel ? "_[k]" : is_jit ? "_[j]" : "";
+	size_t nr;
+
+	naming->first = (uint32_t)fold->nr_ids;
+	naming->is_named = true;
+	if (!place->module || fold->stacks->options.no_symbols) {
+		stacks_place_text(fold->stacks, place, &name);
+		naming->is_unresolved =
+		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
+		add_name(fold, naming, &name, mark);
+		buf_release(&name);
+		return;
+	}
+	nr = symbolize(fold->symbolizer, place->module, place->off, place->is_return, symbols);
+	for (size_t i = nr; i-- > 0;) {
+		struct slice text = strtab_slice(fold->names, symbols[i].name);
+
+		buf_reset(&name);
+		buf_add(&name, text.at, text.size);
+		naming->is_unresolved |= !symbols[i].resolved;
+		if (!symbols[i].resolved && fold->stacks->options.addresses)
+			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
+		add_name(fold, naming, &name, symbols[i].inlined ? "_[i]" : mark);
+	}
+	buf_release(&name);
+}
+
+int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
+                const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
+                struct folder *folder, struct stacks_folded *folded, struct err *err)
+{
+	struct fold fold = {stacks, symbolizer, names, folder, keep, ctx, NULL, NULL, 0, 0};
+	const struct folder *tree = &stacks->tree;
+	uint32_t *to = mem_alloc(tree->nr * sizeof(*to)); /* node in the folder */
+	bool *is_unresolved = mem_zalloc(tree->nr), *is_kept = mem_zalloc(tree->nr);
+	int result = 0;
+
+	*folded = (struct stacks_folded){0};
+	fold.namings = mem_zalloc(stacks->nr_places * sizeof(*fold.namings));
+	to[0] = 0;
+	/* a parent always has a smaller number than its children */
+	for (uint32_t node = 1; node < tree->nr; node++) {
+		const struct folder_node *from = &tree->nodes[node];
+		struct naming *naming = &fold.namings[from->name];
+
+		if (!naming->is_named)
+			name_place(&fold, from->name);
+		is_unresolved[node] = is_unresolved[from->parent] || naming->is_unresolved;
+		is_kept[node] = is_kept[from->parent] || naming->is_kept;
+		to[node] = to[from->parent];
+		for (uint16_t i = 0; i < naming->nr; i++)
+			to[node] = folder_child(folder, to[node], fold.ids[naming->first + i]);
+		if (!from->self)
+			continue;
+		if (keep && !is_kept[node]) {
+			folded->filtered += from->self;
+			continue;
+		}
+		if (!folder_count(folder, to[node], from->self)) {
+			result = err_set(err, "the sum of all counts reaches 2^64");
+			break;
+		}
+		folded->total += from->self;
+		if (is_unresolved[node])
+			folded->unresolved += from->self;
+	}
+	free(fold.namings);
+	free(fold.ids);
+	free(to);
+	free(is_unresolved);
+	free(is_kept);
+	return result;
+}
