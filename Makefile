@@ -28,7 +28,7 @@ our_cflags := -std=gnu17 -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-pr
 	-Wvla -Wformat=2 -I. -I$(BUILD) -pthread -fno-omit-frame-pointer
 
 # a package that is missing is named by pkg-config itself
-packages := libdw libelf libzstd zlib libxml-2.0 libcjson liblzma
+packages := libdw libelf libzstd zlib libxml-2.0 libcjson liblzma gsl
 ifeq ($(filter deps help clean distclean format,$(MAKECMDGOALS)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(packages) && echo yes),yes)
 ifeq ($(filter demo test,$(MAKECMDGOALS)),)
@@ -42,8 +42,8 @@ package_cflags := $(shell $(PKG_CONFIG) --cflags $(packages) 2>/dev/null)
 libs_collect :=
 libs_collapse = $(shell $(PKG_CONFIG) --libs libdw libelf libzstd zlib libxml-2.0 libcjson liblzma) -liberty -ldl -lm
 libs_render = $(shell $(PKG_CONFIG) --libs libzstd zlib libcjson) -lm
-libs_diff = $(shell $(PKG_CONFIG) --libs libzstd zlib libxml-2.0 libcjson) -lm
-libs_all = $(libs_collapse)
+libs_diff = $(shell $(PKG_CONFIG) --libs libzstd zlib libxml-2.0 libcjson gsl)
+libs_all = $(libs_collapse) $(libs_diff)
 
 .DEFAULT_GOAL := all
 include tests/tests.mk

@@ -6,9 +6,15 @@
 #include "diff/canon.h"
 #include "diff/columns.h"
 #include "diff/join.h"
+#include "diff/limits.h"
+#include "diff/report.h"
 #include "diff/scale.h"
+#include "diff/verdict.h"
 #include "share/msg.h"
+#include "share/num.h"
 #include "share/opts.h"
+
+#include <unistd.h>
 
 enum option {
 	OPTION_BEFORE = 1,
@@ -18,6 +24,13 @@ enum option {
 	OPTION_STRIP_HEX,
 	OPTION_CANON,
 	OPTION_RENAME_FILE,
+	OPTION_REPORT,
+	OPTION_BY,
+	OPTION_FDR,
+	OPTION_PERIOD,
+	OPTION_TOP,
+	OPTION_COLOR,
+	OPTION_CHECK,
 	OPTION_NO_HEADER,
 	OPTION_OUTPUT,
 	OPTION_QUIET,
@@ -33,6 +46,16 @@ static const struct opt table[] = {
         {OPTION_CANON, 0, "canon", "RULES", "how names are matched; 'help' lists the rules"},
         {OPTION_RENAME_FILE, 0, "rename-file", "FILE",
          "rename frames: lines of REGEX TAB REPLACEMENT"},
+        {OPTION_REPORT, 0, "report", "FORMAT",
+         "what changed for sure, as text, markdown, json or csv"},
+        {OPTION_BY, 0, "by", "MEASURE", "compare functions by self (default) or total, or by path"},
+        {OPTION_FDR, 0, "fdr", "RATE", "false discovery rate to allow (default 0.05)"},
+        {OPTION_PERIOD, 0, "period", "WEIGHT", "weight of one sample, where weights are no counts"},
+        {OPTION_TOP, 0, "top", "NR",
+         "rows of each section of text and markdown; 0 = all (default 20)"},
+        {OPTION_COLOR, 0, "color", "WHEN", "colour the text: auto (default), always, never"},
+        {OPTION_CHECK, 0, "check", "LIMITS",
+         "exit with 3 when broken: 'regression>3%', 'ratio>1.2x'"},
         {OPTION_NO_HEADER, 0, "no-header", NULL, "leave the header lines out"},
         {OPTION_OUTPUT, 'o', "output", "FILE", "write there instead of stdout"},
         {OPTION_QUIET, 'q', "quiet", NULL, "say nothing that is not a fault"},
@@ -48,8 +71,13 @@ struct config {
 	size_t nr_operands, capacity;
 	bool sides_named; /* by --before or --after */
 	enum join_side side;
-	enum scale_mode scale;
 	struct canon canon;
+	struct verdict_options verdict;
+	struct limits limits;
+	bool wants_report;
+	enum report_format format;
+	size_t top;
+	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	const char *output;
 	bool no_header;
 };
@@ -76,16 +104,70 @@ static int begin_side(struct config *config, enum join_side side, const char *pa
 	return 0;
 }
 
-static int parse_normalize(const char *word, enum scale_mode *mode, struct err *err)
+/* The place of the word in a list that ends in NULL, or -1. */
+static int parse_word(const char *option, const char *word, const char *const *words,
+                      struct err *err)
 {
-	static const char *const words[] = {"total", "time", "none"};
+	struct buf known = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+	for (int i = 0; words[i]; i++) {
 		if (strcmp(word, words[i]) == 0) {
-			*mode = (enum scale_mode)i;
-			return 0;
+			buf_release(&known);
+			return i;
 		}
-	return err_set(err, "--normalize takes total, time or none, not '%s'", word);
+		buf_printf(&known, "%s%s", i ? ", " : "", words[i]);
+	}
+	err_set(err, "--%s takes one of %s, not '%s'", option, buf_text(&known), word);
+	buf_release(&known);
+	return -1;
+}
+
+static int parse_report_option(struct config *config, int id, const char *arg, struct err *err)
+{
+	static const char *const measures[] = {"self", "total", "path", NULL};
+	static const char *const colours[] = {"auto", "always", "never", NULL};
+	uint64_t top;
+	int word;
+
+	switch (id) {
+	case OPTION_REPORT:
+		config->wants_report = true;
+		if (!report_parse_format(arg, &config->format))
+			return err_set(err,
+			               "--report takes one of text, markdown, json, csv, not '%s'",
+			               arg);
+		break;
+	case OPTION_BY:
+		word = parse_word("by", arg, measures, err);
+		if (word < 0)
+			return -1;
+		config->verdict.measure = (enum verdict_measure)word;
+		break;
+	case OPTION_FDR:
+		if (num_parse_real(arg, &config->verdict.fdr) < 0 || config->verdict.fdr <= 0 ||
+		    config->verdict.fdr > 1)
+			return err_set(err, "--fdr takes a rate above 0 and up to 1, not '%s'",
+			               arg);
+		break;
+	case OPTION_PERIOD:
+		if (num_parse_real(arg, &config->verdict.period) < 0 || config->verdict.period <= 0)
+			return err_set(err, "--period takes a weight above 0, not '%s'", arg);
+		break;
+	case OPTION_TOP:
+		if (num_parse_u64(arg, strlen(arg), &top) < 0)
+			return err_set(err, "--top takes a number of rows, not '%s'", arg);
+		config->top = top;
+		break;
+	case OPTION_COLOR:
+		word = parse_word("color", arg, colours, err);
+		if (word < 0)
+			return -1;
+		config->colour = word;
+		break;
+	case OPTION_CHECK:
+		return limits_parse(&config->limits, arg, err);
+	}
+	return 0;
 }
 
 static int check_operands(const struct config *config, struct err *err)
@@ -109,8 +191,9 @@ static int check_operands(const struct config *config, struct err *err)
 /* Returns -1 with err, 0 to go on, 1 when all is said. */
 static int parse(struct config *config, struct opts *opts, struct err *err)
 {
+	static const char *const modes[] = {"total", "time", "none", NULL};
 	const char *arg;
-	int rc = 0, id;
+	int rc = 0, id, word;
 
 	while (rc == 0 && (id = opts_next(opts, &arg, err)) != OPTS_END) {
 		switch (id) {
@@ -128,10 +211,14 @@ static int parse(struct config *config, struct opts *opts, struct err *err)
 			rc = begin_side(config, JOIN_AFTER, arg, err);
 			break;
 		case OPTION_NORMALIZE:
-			rc = parse_normalize(arg, &config->scale, err);
+			rc = word = parse_word("normalize", arg, modes, err);
+			if (word >= 0) {
+				config->verdict.mode = (enum scale_mode)word;
+				rc = 0;
+			}
 			break;
 		case OPTION_TOTAL:
-			config->scale = SCALE_TOTAL;
+			config->verdict.mode = SCALE_TOTAL;
 			break;
 		case OPTION_STRIP_HEX:
 			config->canon.strip_hex = true;
@@ -159,6 +246,8 @@ static int parse(struct config *config, struct opts *opts, struct err *err)
 		case OPTION_QUIET:
 			msg_quiet(true);
 			break;
+		default:
+			rc = parse_report_option(config, id, arg, err);
 		}
 	}
 	return rc < 0 ? -1 : check_operands(config, err);
@@ -188,32 +277,89 @@ static int read_all(const struct config *config, struct join *join, bool *incomp
 	return 0;
 }
 
-static int run(const struct config *config, struct join *join, struct err *err)
+static bool wants_colour(const struct config *config)
+{
+	if (config->colour != COLOUR_AUTO)
+		return config->colour == COLOUR_ALWAYS;
+	return (!config->output || strcmp(config->output, "-") == 0) && isatty(STDOUT_FILENO) &&
+	       !getenv("NO_COLOR");
+}
+
+/* Names what breaks the limits; the exit status. */
+static int check_limits(const struct config *config, const struct verdict *verdict)
+{
+	struct buf lines = {0};
+	size_t nr = limits_check(&config->limits, verdict, &lines);
+
+	for (char *line = buf_text(&lines), *end; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		msg_error("%s", line);
+	}
+	buf_release(&lines);
+	return nr ? EXIT_LIMIT : EXIT_COMPLETE;
+}
+
+static int write_result(const struct config *config, const struct join *join, struct scale *scale,
+                        const struct verdict *verdict, struct err *err)
 {
 	struct output out;
+
+	if (output_open(&out, config->output, err) < 0)
+		return -1;
+	if (config->wants_report) {
+		struct report report = {
+		        .format = config->format,
+		        .verdict = verdict,
+		        .scale = scale,
+		        .top = config->top,
+		        .colour = wants_colour(config),
+		};
+
+		for (size_t i = 0; i < join->nr_runs; i++)
+			report.nr_bad += join->runs[i].nr_bad;
+		report_write(&report, &out);
+	} else {
+		columns_write(join, scale, !config->no_header, &out);
+	}
+	return output_close(&out, err);
+}
+
+static int run(const struct config *config, struct join *join, struct err *err)
+{
+	struct verdict verdict = {0};
 	struct scale scale;
 	bool incomplete = false;
+	int status = EXIT_FAILED;
 
 	if (read_all(config, join, &incomplete, err) < 0 ||
-	    scale_init(&scale, join, config->scale, err) < 0 ||
-	    output_open(&out, config->output, err) < 0)
+	    scale_init(&scale, join, config->verdict.mode, err) < 0)
 		return EXIT_FAILED;
 	if (!join->nr_stacks)
 		msg_warn("both sides are empty");
-	columns_write(join, &scale, !config->no_header, &out);
-	if (output_close(&out, err) < 0)
-		return EXIT_FAILED;
-	return incomplete ? EXIT_INCOMPLETE : EXIT_COMPLETE;
+	if (config->wants_report || config->limits.nr)
+		verdict_find(&verdict, join, config->verdict);
+	if (config->limits.nr && verdict.test == VERDICT_UNTESTED)
+		err_set(err, "cannot check: the weights are no counts of samples; give "
+		             "--period=WEIGHT of one sample, or two runs a side");
+	else if (write_result(config, join, &scale, &verdict, err) == 0)
+		status = check_limits(config, &verdict);
+	verdict_release(&verdict);
+	return status == EXIT_COMPLETE && incomplete ? EXIT_INCOMPLETE : status;
 }
 
 int main(int argc, char **argv)
 {
-	struct config config = {.canon.rules = CANON_ALL};
+	struct config config = {
+	        .canon.rules = CANON_ALL,
+	        .verdict.fdr = 0.05,
+	        .top = 20,
+	};
 	struct opts opts = {
 	        .usage = "[OPTION]... BEFORE AFTER\n"
 	                 "       [OPTION]... --before FILE... --after FILE...",
-	        .about = "Compares folded stacks of two sides and writes them with two counts a "
-	                 "line for render.",
+	        .about = "Compares folded stacks of two sides: writes them with two counts a line "
+	                 "for "
+	                 "render,\nor a report of what changed.",
 	        .table = table,
 	        .nr = ARRAY_SIZE(table),
 	        .argc = argc,
@@ -237,6 +383,7 @@ int main(int argc, char **argv)
 	}
 	join_release(&join);
 	canon_release(&config.canon);
+	limits_release(&config.limits);
 	free(config.operands);
 	return status;
 }
