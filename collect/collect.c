@@ -1,16 +1,500 @@
+/*
+ * collect.c - options, lifecycle, what is said to people.
+ */
 #include "share/compat.h"
 
+#include "collect/caps.h"
+#include "collect/events.h"
+#include "collect/procmaps.h"
+#include "collect/recorder.h"
+#include "collect/recout.h"
+#include "collect/sampling.h"
+#include "collect/target.h"
+#include "share/mem.h"
 #include "share/msg.h"
+#include "share/num.h"
 #include "share/opts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Rings are read at least that often, so that readers see what happens. */
+#define DRAIN_MS 1000
+
+enum {
+	OPT_FREQ = 1,
+	OPT_COUNT,
+	OPT_ALL,
+	OPT_PID,
+	OPT_TID,
+	OPT_CPU,
+	OPT_USER,
+	OPT_EVENT,
+	OPT_FILTER,
+	OPT_GRAPH,
+	OPT_CALL_GRAPH,
+	OPT_ONLY,
+	OPT_DATA,
+	OPT_WEIGHT,
+	OPT_BRANCH,
+	OPT_NO_INHERIT,
+	OPT_DURATION,
+	OPT_CLOCK,
+	OPT_RING,
+	OPT_OUTPUT,
+	OPT_QUIET,
+};
+
+static const struct opt table[] = {
+        {OPT_ALL, 'a', "all-cpus", NULL, "record the whole machine (also without any target)"},
+        {OPT_PID, 'p', "pid", "PID,...", "record these processes, all their threads"},
+        {OPT_TID, 't', "tid", "TID,...", "record these threads"},
+        {OPT_USER, 'u', "uid", "USER", "record the processes of a user"},
+        {OPT_CPU, 'C', "cpu", "LIST", "record on these CPUs only, such as 0,2-5"},
+        {OPT_NO_INHERIT, 'i', "no-inherit", NULL, "leave out threads and children yet to come"},
+        {OPT_EVENT, 'e', "event", "LIST", "what to sample (default: cycles, else cpu-clock)"},
+        {OPT_FILTER, 0, "filter", "EXPR", "kernel filter of the tracepoints before it"},
+        {OPT_FREQ, 'F', "freq", "N|max", "samples a second on each CPU (default 99)"},
+        {OPT_COUNT, 'c', "count", "N", "a sample every N events instead"},
+        {OPT_CALL_GRAPH, 0, "call-graph", "MODE", "auto, fp, dwarf[,SIZE], lbr or none"},
+        {OPT_GRAPH, 'g', NULL, NULL, "call graphs, which are on without it"},
+        {OPT_ONLY, 0, "only", "HALF", "user or kernel"},
+        {OPT_DATA, 'd', "data", NULL, "also record data addresses"},
+        {OPT_WEIGHT, 'W', "weight", NULL, "also record the weight of each access"},
+        {OPT_BRANCH, 'b', "branch-any", NULL, "also record the branches taken"},
+        {OPT_DURATION, 0, "duration", "TIME", "stop after 10, 500ms, 2m, ..."},
+        {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
+        {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
+        {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
+        {OPT_QUIET, 'q', "quiet", NULL, "say nothing but errors and losses"},
+};
+
+struct settings {
+	struct event_list events;
+	struct target target;
+	struct sampling sampling;
+	size_t ring_size;
+	uint64_t duration_ns; /* 0 = no limit */
+	const char *output;
+	bool quiet;
+	bool whole_machine;
+};
+
+struct run {
+	struct settings *settings;
+	struct recorder recorder;
+	struct recout rec;
+	int signal_fd;
+	bool reader_gone;   /* writing failed with EPIPE */
+	int command_status; /* as of waitpid(2) */
+	bool command_ended;
+	uint64_t start_ns, stop_ns;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* ---- options ---- */
+
+static int parse_number(const char *option, const char *text, uint64_t *value, struct err *err)
+{
+	if (num_parse_u64(text, strlen(text), value) < 0 || *value == 0)
+		return err_set(err, "%s '%s' is not a positive number", option, text);
+	return 0;
+}
+
+static int parse_ring_size(struct settings *settings, const char *text, struct err *err)
+{
+	uint64_t bytes;
+	size_t size = 4096;
+
+	if (num_parse_size(text, &bytes) < 0 || bytes < 4096 || bytes > (1ull << 30))
+		return err_set(err, "-m '%s' is no size from 4K to 1G", text);
+	while (size < bytes)
+		size *= 2;
+	settings->ring_size = size;
+	return 0;
+}
+
+static int take_option(struct settings *settings, int id, const char *arg, struct err *err)
+{
+	struct sampling *sampling = &settings->sampling;
+
+	switch (id) {
+	case OPT_FREQ:
+		sampling->freq_max = strcmp(arg, "max") == 0;
+		sampling->period = 0;
+		return sampling->freq_max ? 0 : parse_number("-F", arg, &sampling->freq_hz, err);
+	case OPT_COUNT:
+		sampling->freq_hz = 0;
+		sampling->freq_max = false;
+		return parse_number("-c", arg, &sampling->period, err);
+	case OPT_ALL:
+		settings->whole_machine = true;
+		return 0;
+	case OPT_PID:
+		return target_pids(&settings->target, arg, err);
+	case OPT_TID:
+		return target_tids(&settings->target, arg, err);
+	case OPT_USER:
+		return target_user(&settings->target, arg, err);
+	case OPT_CPU:
+		return target_cpus(&settings->target, arg, err);
+	case OPT_EVENT:
+		return events_parse(&settings->events, arg, err);
+	case OPT_FILTER:
+		return events_filter(&settings->events, arg, err);
+	case OPT_GRAPH:
+		return 0;
+	case OPT_CALL_GRAPH:
+		return sampling_parse_chain(sampling, arg, err);
+	case OPT_ONLY:
+		sampling->only_user = strcmp(arg, "user") == 0;
+		sampling->only_kernel = strcmp(arg, "kernel") == 0;
+		if (!sampling->only_user && !sampling->only_kernel)
+			return err_set(err, "--only '%s' is neither user nor kernel", arg);
+		return 0;
+	case OPT_DATA:
+		sampling->addresses = true;
+		return 0;
+	case OPT_WEIGHT:
+		sampling->weights = true;
+		return 0;
+	case OPT_BRANCH:
+		sampling->branches = true;
+		return 0;
+	case OPT_NO_INHERIT:
+		sampling->inherit = false;
+		return 0;
+	case OPT_DURATION:
+		if (num_parse_duration(arg, &settings->duration_ns) < 0 || !settings->duration_ns)
+			return err_set(err, "--duration '%s' is no time such as 10, 500ms or 2m",
+			               arg);
+		return 0;
+	case OPT_CLOCK:
+		return sampling_parse_clock(sampling, arg, err);
+	case OPT_RING:
+		return parse_ring_size(settings, arg, err);
+	case OPT_OUTPUT:
+		settings->output = arg;
+		return 0;
+	case OPT_QUIET:
+		settings->quiet = true;
+		return 0;
+	}
+	return 0;
+}
+
+/* Returns an exit status, or -1 to go on. */
+static int parse_options(struct settings *settings, int argc, char **argv)
+{
+	struct opts opts = {
+	        .usage = "[OPTION]... [-- COMMAND [ARG]...]",
+	        .about = "Records what the machine, some processes or a command spend their time "
+	                 "on, as a\nstream of perf.data records for collapse:\n\n"
+	                 "  collect -F 99 -a --duration 10 | collapse | render >flame.svg",
+	        .table = table,
+	        .nr = ARRAY_SIZE(table),
+	        .stop_at_operand = true,
+	        .argc = argc,
+	        .argv = argv,
+	};
+	const char *arg;
+	struct err err;
+	int id;
+
+	while ((id = opts_next(&opts, &arg, &err)) != OPTS_END) {
+		if (id == OPTS_DONE)
+			return EXIT_COMPLETE;
+		if (id == OPTS_OPERAND) {
+			settings->target.command = argv + opts.at - 1;
+			break;
+		}
+		if (id == OPTS_ERROR || take_option(settings, id, arg, &err) < 0) {
+			msg_error("%s", err.text);
+			return EXIT_MISUSE;
+		}
+	}
+	if (settings->whole_machine && settings->target.tasks_named) {
+		msg_error("-a records every process; leave out -a, or -p, -t and -u");
+		return EXIT_MISUSE;
+	}
+	if (settings->target.command && settings->target.tasks_named) {
+		msg_error("a command is recorded itself; leave out the command, or -p, -t and -u");
+		return EXIT_MISUSE;
+	}
+	settings->target.system = settings->whole_machine;
+	return -1;
+}
+
+/* ---- recording ---- */
+
+static void between_processes(void *arg)
+{
+	struct run *run = arg;
+
+	recorder_drain(&run->recorder);
+	recout_flush(&run->rec);
+}
+
+/* Tells what existed before; the rings fill meanwhile and are read now and then. */
+static void tell_existing(struct run *run)
+{
+	const struct settings *settings = run->settings;
+	const struct perf_event_attr *attr = &settings->events.at[0].attr;
+	struct procmaps maps;
+
+	procmaps_init(&maps, &run->rec, attr->mmap_data, attr->build_id);
+	if (!attr->exclude_kernel && !procmaps_kernel(&maps))
+		msg_warn("kernel addresses are hidden (kernel.kptr_restrict is not 0): kernel "
+		         "frames "
+		         "will have no names; run as root to see them");
+	if (settings->target.system)
+		procmaps_all(&maps, between_processes, run);
+	for (size_t i = 0; i < settings->target.nr_pids; i++)
+		procmaps_process(&maps, (uint32_t)settings->target.pids[i]);
+	procmaps_release(&maps);
+	run->recorder.rounds = true;
+}
+
+/* True when a signal asks to stop. */
+static bool take_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+	pid_t child = run->settings->target.child;
+
+	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return false;
+	if (info.ssi_signo != SIGCHLD)
+		return true;
+	if (child > 0 && waitpid(child, &run->command_status, WNOHANG) == child) {
+		run->command_ended = true;
+		return true;
+	}
+	return false;
+}
+
+static int poll_timeout(const struct run *run)
+{
+	uint64_t now = monotonic_ns(), left;
+
+	if (!run->stop_ns)
+		return DRAIN_MS;
+	if (now >= run->stop_ns)
+		return 0;
+	left = (run->stop_ns - now + 999999) / 1000000;
+	return (int)MIN_OF(left, DRAIN_MS);
+}
+
+static void record(struct run *run)
+{
+	struct recorder *recorder = &run->recorder;
+	struct pollfd *fds = mem_alloc((recorder->nr_rings + 1) * sizeof(*fds));
+	bool stop = false;
+
+	while (!stop) {
+		size_t nr = recorder_pollfds(recorder, fds + 1);
+
+		/* rings of tasks that ended tell nothing more; a command's end is a signal */
+		if (!nr && run->settings->target.child <= 0)
+			break;
+		fds[0] = (struct pollfd){.fd = run->signal_fd, .events = POLLIN};
+		if (poll(fds, (nfds_t)nr + 1, poll_timeout(run)) < 0 && errno != EINTR)
+			break;
+		if (fds[0].revents & POLLIN)
+			stop = take_signal(run);
+		recorder_polled(recorder, fds + 1, nr);
+		recorder_drain(recorder);
+		if (recout_flush(&run->rec) < 0)
+			break;
+		if (run->stop_ns && monotonic_ns() >= run->stop_ns)
+			break;
+	}
+	free(fds);
+}
+
+static int block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+static void say_what_was_given_up(const struct recorder *recorder)
+{
+	const struct event *first = &recorder->events->at[0];
+
+	if (recorder->without_pmu)
+		msg_note("no hardware counters here: sampling %s instead of cycles", first->name);
+	if (recorder->without_kernel)
+		msg_note("kernel.perf_event_paranoid forbids the kernel half: recording user space "
+		         "only");
+	if (recorder->ring_size < recorder->asked_ring_size)
+		msg_warn("the locked-memory limit leaves %zu kB of buffer for each CPU instead of "
+		         "%zu "
+		         "kB; samples may be lost (raise kernel.perf_event_mlock_kb or ulimit -l)",
+		         recorder->ring_size / 1024, recorder->asked_ring_size / 1024);
+}
+
+/* Ends the command, where it still runs, and says how it ended. */
+static void end_command(struct run *run)
+{
+	pid_t child = run->settings->target.child;
+	const char *name;
+
+	if (child <= 0)
+		return;
+	name = run->settings->target.command[0];
+	if (!run->command_ended) {
+		/* the recording is over before the command: as with perf, it is ended too */
+		kill(child, SIGTERM);
+		waitpid(child, &run->command_status, 0);
+		msg_note("'%s' was still running and was ended (SIGTERM)", name);
+	} else if (WIFSIGNALED(run->command_status)) {
+		msg_warn("'%s' was ended by signal %d", name, WTERMSIG(run->command_status));
+	} else if (WEXITSTATUS(run->command_status)) {
+		msg_warn("'%s' exited with status %d", name, WEXITSTATUS(run->command_status));
+	}
+}
+
+static int summarize(struct run *run)
+{
+	struct recorder *recorder = &run->recorder;
+	char samples[NUM_GROUPED], lost[NUM_GROUPED], throttled[NUM_GROUPED];
+	double seconds = (double)(monotonic_ns() - run->start_ns) / 1e9;
+
+	num_format_grouped(samples, recorder->nr_samples);
+	num_format_grouped(lost, recorder->nr_lost);
+	num_format_grouped(throttled, recorder->nr_throttled);
+	msg_note("%s samples, %s lost, %s throttled in %.2f s", samples, lost, throttled, seconds);
+	if (!recorder->nr_samples)
+		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
+		         "occur",
+		         recorder->events->at[0].name);
+	for (size_t i = 0; i < recorder->events->nr && recorder->nr_lost; i++) {
+		const struct event *event = &recorder->events->at[i];
+
+		if (event->nr_lost)
+			msg_warn("%ju records of event '%s' were lost: the buffers were full; use "
+			         "-m "
+			         "%zuK, or a lower frequency",
+			         (uintmax_t)event->nr_lost, event->name,
+			         recorder->ring_size * 2 / 1024);
+	}
+	if (recorder->nr_malformed)
+		msg_warn("%ju buffers held malformed records", (uintmax_t)recorder->nr_malformed);
+	return recorder->nr_lost || recorder->nr_malformed ? EXIT_INCOMPLETE : EXIT_COMPLETE;
+}
+
+static int start(struct run *run, int argc, char **argv, struct err *err)
+{
+	struct settings *settings = run->settings;
+	struct recorder *recorder = &run->recorder;
+
+	if (recout_open(&run->rec, settings->output, err) < 0)
+		return -1;
+	run->signal_fd = block_signals();
+	if (run->signal_fd < 0)
+		return err_sys(err, "cannot receive signals");
+	if (target_prepare(&settings->target, !run->rec.out.path, err) < 0)
+		return -1;
+	sampling_apply(&settings->sampling, &settings->events, settings->target.nr_cpus);
+	*recorder = (struct recorder){
+	        .events = &settings->events,
+	        .target = &settings->target,
+	        .sampling = &settings->sampling,
+	        .rec = &run->rec,
+	        .ring_size = settings->ring_size,
+	};
+	if (recorder_open(recorder, err) < 0 || recorder_enable(recorder, err) < 0)
+		return -1;
+	if (settings->target.child > 0 && target_start(&settings->target, err) < 0)
+		return -1;
+	run->start_ns = monotonic_ns();
+	if (settings->duration_ns)
+		run->stop_ns = run->start_ns + settings->duration_ns;
+	say_what_was_given_up(recorder);
+	recout_events(&run->rec, &settings->events);
+	recout_features(
+	        &run->rec, argc, argv,
+	        settings->events.at[0].attr.use_clockid ? settings->events.at[0].attr.clockid : -1);
+	tell_existing(run);
+	return 0;
+}
+
+static int run_recording(struct settings *settings, int argc, char **argv)
+{
+	struct run run = {.settings = settings};
+	struct err err;
+	int status, failure;
+
+	if (start(&run, argc, argv, &err) < 0) {
+		output_discard(&run.rec.out);
+		if (settings->target.child > 0)
+			kill(settings->target.child, SIGKILL);
+		recorder_release(&run.recorder);
+		return msg_fail(&err);
+	}
+	record(&run);
+	recorder_finish(&run.recorder);
+	recout_flush(&run.rec);
+	failure = run.rec.out.failure;
+	end_command(&run);
+	status = summarize(&run);
+	if (failure == EPIPE) {
+		msg_warn(
+		        "the reader of the records has gone away; what came after is not recorded");
+		output_discard(&run.rec.out);
+		status = EXIT_INCOMPLETE;
+	} else if (recout_close(&run.rec, &err) < 0) {
+		status = msg_fail(&err);
+	}
+	recorder_release(&run.recorder);
+	return status;
+}
 
 int main(int argc, char **argv)
 {
-	struct opts opts = {.usage = "", .about = "", .argc = argc, .argv = argv};
-	const char *arg;
-	struct err err;
+	struct settings settings = {
+	        .sampling =
+	                {
+	                        .freq_hz = SAMPLING_DEFAULT_FREQ,
+	                        .bandwidth = SAMPLING_DEFAULT_BANDWIDTH,
+	                        .inherit = true,
+	                        .clockid = CLOCK_MONOTONIC,
+	                },
+	};
+	int status;
 
 	msg_init("collect");
-	while (opts_next(&opts, &arg, &err) > OPTS_END)
-		;
-	return EXIT_COMPLETE;
+	status = parse_options(&settings, argc, argv);
+	if (status < 0) {
+		msg_quiet(settings.quiet);
+		caps_raise_descriptors();
+		if (!settings.events.nr)
+			events_add(&settings.events, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
+			           "cycles")
+			        ->is_default = true;
+		status = run_recording(&settings, argc, argv);
+	}
+	event_list_release(&settings.events);
+	target_release(&settings.target);
+	return status;
 }

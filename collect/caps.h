@@ -1,0 +1,32 @@
+/*
+ * caps.h - what the kernel permits, and why it does not.
+ *
+ * Decides: the one sentence that a refusal becomes, with the value that
+ * forbids and the remedy.
+ *
+ * Sources: perf_event_open(2) ERRORS; kernel/events/core.c and
+ * Documentation/admin-guide/perf-security.rst of Linux 6.18; capabilities(7).
+ */
+#ifndef COLLECT_CAPS_H
+#define COLLECT_CAPS_H
+
+#include "collect/events.h"
+#include "collect/sampling.h"
+#include "collect/target.h"
+#include "share/compat.h"
+#include "share/err.h"
+
+/* perf_event_open failed with errno `failure`. Returns -1. */
+int caps_explain(const struct event *event, const struct target *target,
+                 const struct sampling *sampling, int failure, struct err *err);
+
+/* mmap of a ring failed. Returns -1. */
+int caps_explain_ring(size_t nr_rings, size_t size, int failure, struct err *err);
+
+/* Whether this process holds a capability, by its number of capability.h. */
+bool caps_has(int capability);
+
+/* The descriptor limit, raised to what the hard limit allows. */
+void caps_raise_descriptors(void);
+
+#endif

@@ -1,0 +1,579 @@
+#include "share/compat.h"
+#include "collect/recorder.h"
+
+#include "collect/caps.h"
+#include "share/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PROBE_MIN_RING 4096
+
+struct recorder_slot {
+	int fd;
+	uint32_t event, ring;
+	int leader_fd; /* -1 outside of groups and for leaders */
+	bool hung;     /* its task has ended */
+};
+
+struct recorder_id {
+	uint64_t id; /* 0 = free */
+	uint32_t event;
+};
+
+/* ---- opening ---- */
+
+/*
+ * Fields that older kernels do not know, newest first: EINVAL takes them away
+ * one by one. Returns false once there is nothing left to give up.
+ */
+static bool give_up_feature(struct event_list *events)
+{
+	struct perf_event_attr *first = &events->at[0].attr;
+
+#define GIVE_UP(condition, change)                                                                 \
+	if (condition) {                                                                           \
+		for (size_t i = 0; i < events->nr; i++) {                                          \
+			struct perf_event_attr *attr = &events->at[i].attr;                        \
+			change;                                                                    \
+		}                                                                                  \
+		return true;                                                                       \
+	}
+	GIVE_UP(first->read_format & PERF_FORMAT_LOST,
+	        attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST)
+	GIVE_UP(first->build_id, attr->build_id = 0)
+	GIVE_UP(first->ksymbol, attr->ksymbol = 0)
+	GIVE_UP(first->use_clockid, attr->use_clockid = 0; attr->clockid = 0)
+#undef GIVE_UP
+	return false;
+}
+
+/* Changes the request after a refusal; false where nothing can be given up. */
+static bool step_back(struct recorder *recorder, struct event *event, int failure)
+{
+	struct event_list *events = recorder->events;
+	bool first = recorder->nr_slots == 0;
+
+	if ((failure == EOPNOTSUPP || failure == EINVAL) && event->attr.precise_ip &&
+	    event->most_precise) {
+		event->attr.precise_ip--;
+		return true;
+	}
+	if ((failure == ENOENT || failure == EOPNOTSUPP || failure == ENODEV) &&
+	    event->is_default && event->attr.type == PERF_TYPE_HARDWARE) {
+		event->attr.type = PERF_TYPE_SOFTWARE;
+		event->attr.config = PERF_COUNT_SW_CPU_CLOCK;
+		event->attr.precise_ip = 0;
+		free(event->name);
+		event->name = mem_strdup("cpu-clock");
+		recorder->without_pmu = true;
+		return true;
+	}
+	if ((failure == EACCES || failure == EPERM) && first && !recorder->without_kernel &&
+	    !recorder->target->system && !recorder->sampling->only_kernel) {
+		bool changed = false;
+
+		for (size_t i = 0; i < events->nr; i++) {
+			struct event *other = &events->at[i];
+			char *name;
+
+			if (other->attr.exclude_kernel)
+				continue;
+			other->attr.exclude_kernel = 1;
+			other->attr.exclude_hv = 1;
+			name = mem_printf("%s%s", other->name,
+			                  strchr(other->name, ':') ? "u" : ":u");
+			free(other->name);
+			other->name = name;
+			changed = true;
+		}
+		recorder->without_kernel = changed;
+		return changed;
+	}
+	return failure == EINVAL && first && give_up_feature(events);
+}
+
+static int open_event(struct recorder *recorder, struct event *event, int tid, int cpu,
+                      int group_fd)
+{
+	int fd;
+
+	do {
+		/* from 3.14 on; older kernels give EINVAL like for any unknown flag */
+		fd = (int)syscall(SYS_perf_event_open, &event->attr, tid, cpu, group_fd,
+		                  PERF_FLAG_FD_CLOEXEC);
+	} while (fd < 0 && step_back(recorder, event, errno));
+	return fd;
+}
+
+static void add_slot(struct recorder *recorder, int fd, size_t event, size_t ring, int leader_fd)
+{
+	MEM_GROW(recorder->slots, recorder->nr_slots, recorder->slots_capacity);
+	recorder->slots[recorder->nr_slots++] = (struct recorder_slot){
+	        .fd = fd,
+	        .event = (uint32_t)event,
+	        .ring = (uint32_t)ring,
+	        .leader_fd = leader_fd,
+	};
+}
+
+/* All events of one task on one CPU. A task that is gone is no error. */
+static int open_pair(struct recorder *recorder, int tid, size_t ring, struct err *err)
+{
+	struct event_list *events = recorder->events;
+	int cpu = recorder->rings[ring].cpu;
+	int leader_fd = -1;
+
+	for (size_t i = 0; i < events->nr; i++) {
+		struct event *event = &events->at[i];
+		bool leads = event->leader == i;
+		int group_fd = leads ? -1 : leader_fd;
+		int fd;
+
+		fd = open_event(recorder, event, tid, cpu, group_fd);
+		if (fd < 0 && errno == ESRCH && tid > 0) {
+			recorder->nr_vanished++;
+			return 0;
+		}
+		if (fd < 0)
+			return caps_explain(event, recorder->target, recorder->sampling, errno,
+			                    err);
+		add_slot(recorder, fd, i, ring, group_fd);
+		if (leads)
+			leader_fd = fd;
+	}
+	return 0;
+}
+
+static int open_all(struct recorder *recorder, struct err *err)
+{
+	const struct target *target = recorder->target;
+
+	recorder->nr_rings = target->nr_cpus;
+	recorder->rings = mem_zalloc(recorder->nr_rings * sizeof(*recorder->rings));
+	for (size_t c = 0; c < target->nr_cpus; c++) {
+		recorder->rings[c].cpu = target->cpus[c];
+		if (target->system && open_pair(recorder, -1, c, err) < 0)
+			return -1;
+		for (size_t t = 0; !target->system && t < target->nr_tids; t++)
+			if (open_pair(recorder, target->tids[t], c, err) < 0)
+				return -1;
+	}
+	if (!recorder->nr_slots)
+		return err_set(err, "every target ended before it could be recorded");
+	return 0;
+}
+
+/* ---- rings ---- */
+
+static void unmap_rings(struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->nr_rings; i++)
+		ring_unmap(&recorder->rings[i]);
+}
+
+/* Maps a ring on the first descriptor of each CPU. -1 with errno. */
+static int map_rings(struct recorder *recorder, size_t size)
+{
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		struct recorder_slot *slot = &recorder->slots[i];
+		struct ring *ring = &recorder->rings[slot->ring];
+
+		if (!ring->page &&
+		    ring_map(ring, slot->fd, ring->cpu, size, recorder->overwrite) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int map_all(struct recorder *recorder, struct err *err)
+{
+	size_t size =
+	        recorder->ring_size ? recorder->ring_size : sampling_ring_size(recorder->sampling);
+
+	recorder->asked_ring_size = size;
+	while (map_rings(recorder, size) < 0) {
+		int failure = errno;
+
+		unmap_rings(recorder);
+		/* the locked-memory budget is used up: smaller rings may fit */
+		if ((failure != EPERM && failure != ENOMEM) || size <= PROBE_MIN_RING)
+			return caps_explain_ring(recorder->nr_rings, size, failure, err);
+		size /= 2;
+	}
+	recorder->ring_size = size;
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		struct recorder_slot *slot = &recorder->slots[i];
+		struct ring *ring = &recorder->rings[slot->ring];
+
+		if (slot->fd != ring->fd &&
+		    ioctl(slot->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
+			return err_sys(err, "cannot join the buffer of CPU %d", ring->cpu);
+	}
+	return 0;
+}
+
+/* ---- ids ---- */
+
+static struct recorder_id *find_id(const struct recorder *recorder, uint64_t id)
+{
+	for (size_t i = (size_t)(id * 0x9e3779b97f4a7c15 >> 32);; i++) {
+		struct recorder_id *slot = &recorder->ids[i & recorder->nr_ids_mask];
+
+		if (!slot->id || slot->id == id)
+			return slot;
+	}
+}
+
+static struct event *event_of(const struct recorder *recorder, uint64_t id)
+{
+	struct recorder_id *found = find_id(recorder, id);
+
+	return found->id ? &recorder->events->at[found->event] : NULL;
+}
+
+static int learn_ids(struct recorder *recorder, struct err *err)
+{
+	size_t capacity = 16;
+
+	while (capacity < recorder->nr_slots * 2)
+		capacity *= 2;
+	recorder->nr_ids_mask = capacity - 1;
+	recorder->ids = mem_zalloc(capacity * sizeof(*recorder->ids));
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		const struct recorder_slot *slot = &recorder->slots[i];
+		struct event *event = &recorder->events->at[slot->event];
+		uint64_t id;
+
+		if (ioctl(slot->fd, PERF_EVENT_IOC_ID, &id) < 0)
+			return err_sys(err, "cannot ask for the id of event '%s'", event->name);
+		MEM_GROW(event->ids, event->nr_ids, event->ids_capacity);
+		event->ids[event->nr_ids++] = id;
+		*find_id(recorder, id) = (struct recorder_id){id, slot->event};
+	}
+	return 0;
+}
+
+/*
+ * The first event also tells of processes, names and maps. Half a ring wakes
+ * us; a timer of ours does at low rates.
+ */
+static void set_tracking(struct recorder *recorder)
+{
+	struct event_list *events = recorder->events;
+	struct perf_event_attr *first = &events->at[0].attr;
+
+	first->comm = first->comm_exec = first->task = 1;
+	first->mmap = first->mmap2 = 1;
+	first->build_id = 1;
+	first->ksymbol = 1;
+	/* unwinders read .eh_frame through maps that are not executable */
+	first->mmap_data = recorder->sampling->stack_size > 0;
+	for (size_t i = 0; i < events->nr; i++) {
+		struct perf_event_attr *attr = &events->at[i].attr;
+
+		attr->watermark = 1;
+		attr->wakeup_watermark =
+		        (uint32_t)(recorder->ring_size ? recorder->ring_size :
+		                                         sampling_ring_size(recorder->sampling)) /
+		        4;
+		attr->write_backward = recorder->overwrite;
+		if (recorder->target->command && !recorder->target->system && !recorder->hold &&
+		    events->at[i].leader == i)
+			attr->enable_on_exec = 1;
+		if (events->at[i].most_precise)
+			attr->precise_ip = 3;
+	}
+}
+
+/* Fields in front of the chain; 0 where samples are not of a shape we walk. */
+static size_t words_before_chain(const struct event_list *events)
+{
+	uint64_t type = events->at[0].attr.sample_type;
+
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->at[i].attr.sample_type != type)
+			return 0;
+	if (!(type & PERF_SAMPLE_STACK_USER) || (type & (PERF_SAMPLE_READ | PERF_SAMPLE_RAW)))
+		return 0;
+	return 1 + (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
+	                                                PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+	                                                PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
+	                                                PERF_SAMPLE_PERIOD));
+}
+
+int recorder_open(struct recorder *recorder, struct err *err)
+{
+	set_tracking(recorder);
+	if (open_all(recorder, err) < 0 || map_all(recorder, err) < 0 ||
+	    learn_ids(recorder, err) < 0)
+		return -1;
+	recorder->stack_words = words_before_chain(recorder->events);
+	recorder->rec->trailer_id = recorder->events->at[0].ids[0];
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		const struct recorder_slot *slot = &recorder->slots[i];
+		const struct event *event = &recorder->events->at[slot->event];
+
+		if (event->filter && ioctl(slot->fd, PERF_EVENT_IOC_SET_FILTER, event->filter) < 0)
+			return err_sys(err,
+			               "the kernel refuses the filter '%s' of event '%s' (its "
+			               "fields are in tracefs, events/%s/format)",
+			               event->filter, event->name, event->name);
+	}
+	return 0;
+}
+
+/* ---- running ---- */
+
+static uint64_t now(const struct recorder *recorder)
+{
+	struct timespec time;
+
+	if (!recorder->events->at[0].attr.use_clockid ||
+	    clock_gettime(recorder->events->at[0].attr.clockid, &time) < 0)
+		return 0;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static int command_all(struct recorder *recorder, unsigned long request)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < recorder->nr_slots; i++)
+		if (recorder->slots[i].leader_fd < 0 &&
+		    ioctl(recorder->slots[i].fd, request, 0) < 0)
+			result = -1;
+	return result;
+}
+
+int recorder_enable(struct recorder *recorder, struct err *err)
+{
+	if (!recorder->enabled_ns)
+		recorder->enabled_ns = now(recorder);
+	if (recorder->events->at[0].attr.enable_on_exec)
+		return 0;
+	if (command_all(recorder, PERF_EVENT_IOC_ENABLE) < 0)
+		return err_sys(err, "cannot enable event '%s'", recorder->events->at[0].name);
+	return 0;
+}
+
+void recorder_disable(struct recorder *recorder)
+{
+	command_all(recorder, PERF_EVENT_IOC_DISABLE);
+	recorder->disabled_ns = now(recorder);
+}
+
+/* Copies a stretch of the ring, which may wrap, to the stream. */
+static void copy(struct recorder *recorder, struct ring *ring, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		uint64_t at = from & ring->mask;
+		uint64_t size = MIN_OF(to - from, ring_size(ring) - at);
+
+		recout_bytes(recorder->rec, ring->data + at, size);
+		from += size;
+	}
+}
+
+/*
+ * Where the unused end of a stack copy begins and ends: the kernel reserves
+ * what was asked for, and says behind it how much it could read. Shortens
+ * the record in the ring. Source: perf_output_sample_ustack() of
+ * kernel/events/core.c; a size of 0 has no second size behind it.
+ */
+static bool trim_stack(const struct recorder *recorder, const struct ring *ring, uint64_t at,
+                       struct perf_event_header *header, uint64_t *cut_from, uint64_t *cut_to)
+{
+	const struct perf_event_attr *attr = &recorder->events->at[0].attr;
+	uint64_t field = at + recorder->stack_words * 8, end = at + header->size, size, used;
+
+	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
+		field += 8 + 8 * MIN_OF(*ring_u64(ring, field), 65536u);
+	if (field < end && attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
+		field += 8 + 24 * MIN_OF(*ring_u64(ring, field), 65536u);
+	if (field >= end)
+		return false;
+	field += 8 + (*ring_u64(ring, field) ?
+	                      8 * (uint64_t)__builtin_popcountll(attr->sample_regs_user) :
+	                      0);
+	if (field + 16 > end)
+		return false;
+	size = *ring_u64(ring, field);
+	if (!size || size % 8 || field + 16 + size > end)
+		return false;
+	used = (MIN_OF(*ring_u64(ring, field + 8 + size), size) + 7) & ~7ull;
+	if (used == size)
+		return false;
+	*cut_from = field + 8 + used;
+	*cut_to = field + 8 + size + (used ? 0 : 8);
+	*ring_u64(ring, field) = used;
+	header->size = (uint16_t)(header->size - (*cut_to - *cut_from));
+	memcpy(ring_u64(ring, at), header, sizeof(*header));
+	return true;
+}
+
+static void count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header)
+{
+	struct event *event;
+
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		recorder->nr_samples++;
+		event = event_of(recorder, *ring_u64(ring, at + 8));
+		if (event)
+			event->nr_samples++;
+		break;
+	case PERF_RECORD_LOST:
+		recorder->nr_lost += *ring_u64(ring, at + 16);
+		break;
+	case PERF_RECORD_LOST_SAMPLES:
+		recorder->nr_lost += *ring_u64(ring, at + 8);
+		break;
+	case PERF_RECORD_THROTTLE:
+		recorder->nr_throttled++;
+		event = event_of(recorder, *ring_u64(ring, at + 16));
+		if (event)
+			event->nr_throttled++;
+		break;
+	}
+}
+
+static void read_ring(struct recorder *recorder, struct ring *ring)
+{
+	uint64_t run = ring->at, at = ring->at;
+
+	while (at < ring->head) {
+		struct perf_event_header header;
+		uint64_t next, from, to;
+
+		memcpy(&header, ring_u64(ring, at), sizeof(header));
+		next = at + header.size;
+		if (header.size < sizeof(header) || next > ring->head) {
+			/* cannot happen with an intact kernel; do not spread it */
+			recorder->nr_malformed++;
+			copy(recorder, ring, run, at);
+			run = at = ring->head;
+			break;
+		}
+		count_record(recorder, ring, at, &header);
+		if (header.type == PERF_RECORD_SAMPLE && recorder->stack_words &&
+		    trim_stack(recorder, ring, at, &header, &from, &to)) {
+			copy(recorder, ring, run, from);
+			recorder->nr_trimmed_bytes += to - from;
+			run = to;
+		}
+		at = next;
+	}
+	copy(recorder, ring, run, at);
+	ring->at = at;
+	ring_give_back(ring);
+}
+
+bool recorder_drain(struct recorder *recorder)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < recorder->nr_rings; i++) {
+		struct ring *ring = &recorder->rings[i];
+
+		if (!ring->page || !ring_look(ring))
+			continue;
+		read_ring(recorder, ring);
+		any = true;
+	}
+	if (any && recorder->rounds)
+		recout_round(recorder->rec);
+	return any;
+}
+
+/* ---- waiting ---- */
+
+size_t recorder_pollfds(struct recorder *recorder, struct pollfd *fds)
+{
+	size_t nr = 0;
+
+	/* any descriptor of a ring tells of the ring; one whose task ended tells nothing else */
+	for (size_t i = 0, ring = 0; i < recorder->nr_slots && ring < recorder->nr_rings; i++) {
+		const struct recorder_slot *slot = &recorder->slots[i];
+
+		if (slot->ring < ring || slot->hung)
+			continue;
+		fds[nr++] = (struct pollfd){.fd = slot->fd, .events = POLLIN};
+		ring = slot->ring + 1;
+	}
+	return nr;
+}
+
+void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		if (!(fds[i].revents & (POLLHUP | POLLERR)))
+			continue;
+		for (size_t s = 0; s < recorder->nr_slots; s++)
+			if (recorder->slots[s].fd == fds[i].fd)
+				recorder->slots[s].hung = true;
+	}
+}
+
+/* ---- ending ---- */
+
+/*
+ * Records that found no room are told in the ring once there is room again;
+ * what was lost after that only the descriptors know.
+ */
+static void tell_lost(struct recorder *recorder)
+{
+	uint64_t known = recorder->nr_lost, total = 0;
+
+	if (!(recorder->events->at[0].attr.read_format & PERF_FORMAT_LOST))
+		return;
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		const struct recorder_slot *slot = &recorder->slots[i];
+		struct event *event = &recorder->events->at[slot->event];
+		uint64_t values[64], lost;
+		ssize_t got = read(slot->fd, values, sizeof(values));
+
+		/* value, id, lost; groups are read by count: nr, then that for each */
+		if (got < 24)
+			continue;
+		if (event->attr.read_format & PERF_FORMAT_GROUP)
+			lost = got >= 32 ? values[3] : 0;
+		else
+			lost = values[2];
+		event->nr_lost += lost;
+		total += lost;
+	}
+	if (total > known) {
+		recout_lost(recorder->rec, recorder->rec->trailer_id, total - known);
+		recorder->nr_lost = total;
+	}
+}
+
+void recorder_finish(struct recorder *recorder)
+{
+	recorder_disable(recorder);
+	recorder->rounds = true;
+	recorder_drain(recorder);
+	tell_lost(recorder);
+	if (recorder->enabled_ns && recorder->disabled_ns)
+		recout_sample_time(recorder->rec, recorder->enabled_ns, recorder->disabled_ns);
+}
+
+void recorder_release(struct recorder *recorder)
+{
+	unmap_rings(recorder);
+	for (size_t i = 0; i < recorder->nr_slots; i++)
+		close(recorder->slots[i].fd);
+	free(recorder->slots);
+	free(recorder->rings);
+	free(recorder->ids);
+	recorder->slots = NULL;
+	recorder->rings = NULL;
+	recorder->ids = NULL;
+	recorder->nr_slots = recorder->nr_rings = 0;
+}

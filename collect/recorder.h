@@ -1,0 +1,75 @@
+/*
+ * recorder.h - opens events for a target, and moves records from the
+ * kernel's rings to the stream.
+ *
+ * Decides: which descriptors exist, how to step back where the kernel
+ * refuses part of a request, the order in which rings are read, what is
+ * counted. One ring per CPU; every event of that CPU writes into it.
+ *
+ * Life: recorder_open, recorder_enable, recorder_drain again and again,
+ * recorder_finish, recorder_release.
+ */
+#ifndef COLLECT_RECORDER_H
+#define COLLECT_RECORDER_H
+
+#include "collect/events.h"
+#include "collect/recout.h"
+#include "collect/ring.h"
+#include "collect/sampling.h"
+#include "collect/target.h"
+#include "share/compat.h"
+#include "share/err.h"
+
+struct recorder {
+	/* set by the caller, borrowed */
+	struct event_list *events;
+	struct target *target;
+	struct sampling *sampling;
+	struct recout *rec;
+	size_t ring_size; /* data bytes of each ring; 0 = as sampling needs */
+	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
+	bool hold;        /* not enabled by exec: recorder_enable does it, at a time of its own */
+
+	/* what had to be given up, for messages */
+	bool without_kernel; /* the kernel half was refused: user space only */
+	bool without_pmu;    /* cpu-clock took the place of cycles */
+	size_t asked_ring_size;
+	size_t nr_vanished; /* tasks that ended before they were opened */
+
+	struct recorder_slot *slots; /* one per descriptor */
+	size_t nr_slots, slots_capacity;
+	struct ring *rings;
+	size_t nr_rings;
+	struct recorder_id *ids; /* hash: event id -> index */
+	size_t nr_ids_mask;
+	size_t stack_words; /* 8-byte fields of a sample in front of the call chain */
+	uint64_t nr_samples, nr_lost, nr_throttled, nr_malformed;
+	uint64_t nr_trimmed_bytes;
+	uint64_t enabled_ns, disabled_ns; /* by the recording's clock; 0 = unknown */
+	bool rounds; /* FINISHED_ROUND may be written: what existed before is told */
+};
+
+/* Opens and maps everything, disabled. The error text names cause and remedy. */
+int recorder_open(struct recorder *recorder, struct err *err);
+
+/* Lets events count: now, or at the command's exec. */
+int recorder_enable(struct recorder *recorder, struct err *err);
+void recorder_disable(struct recorder *recorder);
+
+/* Reads every ring once. Returns whether there was anything. */
+bool recorder_drain(struct recorder *recorder);
+
+/*
+ * Fills pollfd entries for the rings (room for nr_rings); returns their
+ * number, 0 once every target ended. Call recorder_polled() with the result.
+ */
+struct pollfd;
+size_t recorder_pollfds(struct recorder *recorder, struct pollfd *fds);
+void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t nr);
+
+/* Stops, reads what is left, asks for what was lost, ends the stream. */
+void recorder_finish(struct recorder *recorder);
+
+void recorder_release(struct recorder *recorder);
+
+#endif

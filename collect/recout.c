@@ -1,0 +1,275 @@
+#include "share/compat.h"
+#include "collect/recout.h"
+
+#include "collect/procfile.h"
+#include "share/perfrec.h"
+#include "share/version.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PIPE_CAPACITY (1 << 20)
+
+int recout_open(struct recout *rec, const char *path, struct err *err)
+{
+	static const uint64_t header_size = PERFREC_PIPE_HEADER_SIZE;
+	bool to_stdout = !path || strcmp(path, "-") == 0;
+
+	*rec = (struct recout){0};
+	if (to_stdout && isatty(STDOUT_FILENO))
+		return err_set(err,
+		               "records are not for a terminal: write 'collect ... | collapse | "
+		               "render >flame.svg', or name a file with -o");
+	if (output_open(&rec->out, path, err) < 0)
+		return -1;
+	/* fewer, larger pieces; a pipe that cannot grow serves as well */
+	fcntl(rec->out.fd, F_SETPIPE_SZ, PIPE_CAPACITY);
+	recout_bytes(rec, PERFREC_MAGIC, 8);
+	recout_bytes(rec, &header_size, 8);
+	return 0;
+}
+
+/* ---- building records ---- */
+
+static void begin(struct recout *rec, uint32_t type, uint16_t misc)
+{
+	struct perf_event_header header = {.type = type, .misc = misc};
+
+	buf_reset(&rec->record);
+	buf_add(&rec->record, &header, sizeof(header));
+}
+
+static void add_u32(struct recout *rec, uint32_t value)
+{
+	buf_add(&rec->record, &value, sizeof(value));
+}
+
+static void add_u64(struct recout *rec, uint64_t value)
+{
+	buf_add(&rec->record, &value, sizeof(value));
+}
+
+static void pad(struct recout *rec)
+{
+	static const char zeros[8];
+
+	buf_add(&rec->record, zeros, -rec->record.size & 7);
+}
+
+/* NUL-terminated, the record stays a multiple of 8. */
+static void add_text(struct recout *rec, const char *text)
+{
+	buf_add(&rec->record, text, strlen(text) + 1);
+	pad(rec);
+}
+
+/* A string of a feature: its padded size comes first. */
+static void add_counted(struct recout *rec, const char *text)
+{
+	size_t size = (strlen(text) + 1 + 63) & ~(size_t)63;
+
+	add_u32(rec, (uint32_t)size);
+	buf_string(&rec->record, text);
+	buf_reserve(&rec->record, 64);
+	memset(rec->record.at + rec->record.size, 0, size - strlen(text));
+	rec->record.size += size - strlen(text);
+}
+
+static void end(struct recout *rec)
+{
+	struct perf_event_header *header = (void *)rec->record.at;
+
+	header->size = (uint16_t)rec->record.size;
+	recout_bytes(rec, rec->record.at, rec->record.size);
+}
+
+static void end_with_trailer(struct recout *rec, uint32_t pid, uint32_t tid)
+{
+	add_u32(rec, pid);
+	add_u32(rec, tid);
+	add_u64(rec, 0); /* time */
+	add_u64(rec, 0); /* cpu */
+	add_u64(rec, rec->trailer_id);
+	end(rec);
+}
+
+/* ---- header ---- */
+
+/* A record's size is 16 bits: that many ids fit into one HEADER_ATTR. */
+#define MAX_IDS ((65528 - sizeof(struct perf_event_header) - sizeof(struct perf_event_attr)) / 8)
+
+void recout_events(struct recout *rec, const struct event_list *events)
+{
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->at[i];
+		size_t nr = MIN_OF(event->nr_ids, MAX_IDS);
+
+		begin(rec, PERFREC_HEADER_ATTR, 0);
+		buf_add(&rec->record, &event->attr, sizeof(event->attr));
+		buf_add(&rec->record, event->ids, nr * 8);
+		end(rec);
+	}
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->at[i];
+
+		if (!event->nr_ids)
+			continue;
+		begin(rec, PERFREC_EVENT_UPDATE, 0);
+		add_u64(rec, PERFREC_UPDATE_NAME);
+		add_u64(rec, event->ids[0]);
+		add_text(rec, event->name);
+		end(rec);
+	}
+}
+
+static void begin_feature(struct recout *rec, uint64_t feature)
+{
+	begin(rec, PERFREC_HEADER_FEATURE, 0);
+	add_u64(rec, feature);
+}
+
+static void text_feature(struct recout *rec, uint64_t feature, const char *text)
+{
+	begin_feature(rec, feature);
+	add_counted(rec, text);
+	end(rec);
+}
+
+static void clock_features(struct recout *rec, int clockid)
+{
+	struct timespec wall, clock, resolution;
+
+	if (clockid < 0 || clock_gettime(CLOCK_REALTIME, &wall) < 0 ||
+	    clock_gettime(clockid, &clock) < 0 || clock_getres(clockid, &resolution) < 0)
+		return;
+	begin_feature(rec, PERFREC_FEAT_CLOCKID);
+	add_u64(rec, (uint64_t)resolution.tv_nsec);
+	end(rec);
+	/* the same instant by the wall and by the recording's clock */
+	begin_feature(rec, PERFREC_FEAT_CLOCK_DATA);
+	add_u32(rec, 1); /* version */
+	add_u32(rec, (uint32_t)clockid);
+	add_u64(rec, (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec);
+	add_u64(rec, (uint64_t)clock.tv_sec * 1000000000 + (uint64_t)clock.tv_nsec);
+	end(rec);
+}
+
+void recout_features(struct recout *rec, int argc, char **argv, int clockid)
+{
+	struct utsname system;
+
+	if (uname(&system) == 0) {
+		text_feature(rec, PERFREC_FEAT_HOSTNAME, system.nodename);
+		text_feature(rec, PERFREC_FEAT_OSRELEASE, system.release);
+		text_feature(rec, PERFREC_FEAT_ARCH, system.machine);
+	}
+	text_feature(rec, PERFREC_FEAT_VERSION, "flame-collect " FLAME_VERSION);
+	begin_feature(rec, PERFREC_FEAT_NRCPUS);
+	add_u32(rec, (uint32_t)sysconf(_SC_NPROCESSORS_CONF));
+	add_u32(rec, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
+	end(rec);
+	begin_feature(rec, PERFREC_FEAT_CMDLINE);
+	add_u32(rec, (uint32_t)MIN_OF(argc, 256));
+	/* arguments may be longer than a record: the head of each will do */
+	for (int i = 0; i < argc && i < 256; i++) {
+		char word[128];
+
+		snprintf(word, sizeof(word), "%s", argv[i]);
+		add_counted(rec, word);
+	}
+	end(rec);
+	clock_features(rec, clockid);
+}
+
+void recout_sample_time(struct recout *rec, uint64_t first_ns, uint64_t last_ns)
+{
+	begin_feature(rec, PERFREC_FEAT_SAMPLE_TIME);
+	add_u64(rec, first_ns);
+	add_u64(rec, last_ns);
+	end(rec);
+}
+
+/* ---- records ---- */
+
+void recout_comm(struct recout *rec, uint32_t pid, uint32_t tid, const char *comm)
+{
+	begin(rec, PERF_RECORD_COMM, 0);
+	add_u32(rec, pid);
+	add_u32(rec, tid);
+	add_text(rec, comm);
+	end_with_trailer(rec, pid, tid);
+}
+
+void recout_fork(struct recout *rec, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid)
+{
+	begin(rec, PERF_RECORD_FORK, 0);
+	add_u32(rec, pid);
+	add_u32(rec, ppid);
+	add_u32(rec, tid);
+	add_u32(rec, ptid);
+	add_u64(rec, 0); /* time */
+	end_with_trailer(rec, pid, tid);
+}
+
+void recout_map(struct recout *rec, const struct recout_map *map)
+{
+	/* PROT_EXEC is 4 */
+	uint16_t misc = (map->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER) |
+	                (map->prot & 4 ? 0 : PERF_RECORD_MISC_MMAP_DATA) |
+	                (map->build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0);
+
+	begin(rec, PERF_RECORD_MMAP2, misc);
+	add_u32(rec, map->pid);
+	add_u32(rec, map->tid);
+	add_u64(rec, map->start);
+	add_u64(rec, map->size);
+	add_u64(rec, map->offset);
+	if (map->build_id) {
+		uint8_t field[24] = {(uint8_t)map->build_id_size};
+
+		memcpy(field + 4, map->build_id, map->build_id_size);
+		buf_add(&rec->record, field, sizeof(field));
+	} else {
+		add_u32(rec, map->major);
+		add_u32(rec, map->minor);
+		add_u64(rec, map->inode);
+		add_u64(rec, 0); /* inode generation */
+	}
+	add_u32(rec, map->prot);
+	add_u32(rec, map->shared ? 1 : 2); /* MAP_SHARED, MAP_PRIVATE */
+	add_text(rec, map->path);
+	end_with_trailer(rec, map->pid, map->tid);
+}
+
+void recout_lost(struct recout *rec, uint64_t id, uint64_t nr)
+{
+	begin(rec, PERF_RECORD_LOST, 0);
+	add_u64(rec, id);
+	add_u64(rec, nr);
+	end_with_trailer(rec, 0, 0);
+}
+
+void recout_round(struct recout *rec)
+{
+	begin(rec, PERFREC_FINISHED_ROUND, 0);
+	end(rec);
+}
+
+/* ---- ending ---- */
+
+int recout_flush(struct recout *rec)
+{
+	output_flush(&rec->out);
+	errno = rec->out.failure;
+	return rec->out.failure ? -1 : 0;
+}
+
+int recout_close(struct recout *rec, struct err *err)
+{
+	buf_release(&rec->record);
+	return output_close(&rec->out, err);
+}

@@ -1,0 +1,69 @@
+/*
+ * recout.h - the record stream: pipe mode of perf.data.
+ *
+ * Decides: bytes and order of what we write ourselves; what the kernel wrote
+ * passes through. Records of our own carry the trailer that all our events
+ * share (TID, TIME, CPU, IDENTIFIER) with time 0, so that they sort first.
+ *
+ * Source: tools/perf/Documentation/perf.data-file-format.txt and
+ * tools/perf/util/header.c of Linux 6.1; record layouts linux/perf_event.h.
+ */
+#ifndef COLLECT_RECOUT_H
+#define COLLECT_RECOUT_H
+
+#include "collect/events.h"
+#include "share/compat.h"
+#include "share/err.h"
+#include "share/output.h"
+
+struct recout {
+	struct output out;
+	struct buf record; /* scratch: the record being built */
+	uint64_t nr_bytes;
+	uint64_t trailer_id; /* id of the event that our records belong to */
+};
+
+/* Opens and writes the header; refuses a terminal. path NULL or "-": stdout. */
+int recout_open(struct recout *rec, const char *path, struct err *err);
+
+static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
+{
+	rec->nr_bytes += size;
+	output_add(&rec->out, bytes, size);
+}
+
+/* HEADER_ATTR and the name of each event; all ids must be known. */
+void recout_events(struct recout *rec, const struct event_list *events);
+
+/* Host, kernel, architecture, CPUs, the command line, the clock. clockid may be -1. */
+void recout_features(struct recout *rec, int argc, char **argv, int clockid);
+
+/* From when to when samples were taken, in ns of the recording's clock. */
+void recout_sample_time(struct recout *rec, uint64_t first_ns, uint64_t last_ns);
+
+void recout_comm(struct recout *rec, uint32_t pid, uint32_t tid, const char *comm);
+void recout_fork(struct recout *rec, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
+
+struct recout_map {
+	uint32_t pid, tid;
+	uint64_t start, size, offset;
+	uint32_t major, minor, prot;
+	uint64_t inode;
+	const uint8_t *build_id; /* NULL, or build_id_size bytes (at most 20) */
+	size_t build_id_size;
+	bool kernel, shared;
+	const char *path;
+};
+void recout_map(struct recout *rec, const struct recout_map *map);
+
+/* nr records of an event that never reached the stream. */
+void recout_lost(struct recout *rec, uint64_t id, uint64_t nr);
+
+/* All rings were read once since the last of these. */
+void recout_round(struct recout *rec);
+
+/* Hands everything to the reader. -1 once a write failed, errno says why. */
+int recout_flush(struct recout *rec);
+int recout_close(struct recout *rec, struct err *err);
+
+#endif

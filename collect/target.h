@@ -1,0 +1,51 @@
+/*
+ * target.h - whom to record: CPUs, tasks, or a command of our own.
+ *
+ * Decides: which (task, CPU) pairs are opened. A command is started stopped,
+ * before anything is opened, because events need its pid; it runs on when
+ * target_start() lets it.
+ */
+#ifndef COLLECT_TARGET_H
+#define COLLECT_TARGET_H
+
+#include "share/compat.h"
+#include "share/err.h"
+
+struct target {
+	bool system;      /* every task */
+	bool tasks_named; /* -p or -t was given */
+	char **command;   /* NULL, or what to run; borrowed */
+	int *cpus;        /* opened on these */
+	size_t nr_cpus;
+	size_t nr_online; /* CPUs of the machine */
+	int *tids;        /* tasks; for a system-wide recording none */
+	size_t nr_tids, tids_capacity;
+	int *pids; /* processes they belong to, for their names and maps */
+	size_t nr_pids, pids_capacity;
+
+	pid_t child;
+	int go_fd, exec_fd; /* to let the command run; to hear that it could not */
+};
+
+void target_release(struct target *target);
+
+/* "0-3,7": picks CPUs; all of them must be online. */
+int target_cpus(struct target *target, const char *list, struct err *err);
+
+/* "1,2,3": every thread of these processes. */
+int target_pids(struct target *target, const char *list, struct err *err);
+int target_tids(struct target *target, const char *list, struct err *err);
+
+/* Every process of a user, named or by number. */
+int target_user(struct target *target, const char *user, struct err *err);
+
+/* Every process whose comm is name. Returns how many were added. */
+size_t target_named(struct target *target, const char *name);
+
+/* Fills in what was left open (all CPUs) and forks the command, stopped. */
+int target_prepare(struct target *target, bool stdout_is_ours, struct err *err);
+
+/* Lets the command run. -1 where it cannot be executed. */
+int target_start(struct target *target, struct err *err);
+
+#endif
