@@ -68,6 +68,13 @@ $(BIN)/$(1): $(BUILD)/$(1)/$(1).o $(BUILD)/lib$(1).a $(BUILD)/libshare.a
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rules,$(tool))))
 
+# one file that runs on any Linux of the same processor
+.PHONY: static
+static: bin/collect-static ## build collect as one static file, to copy to a server
+bin/collect-static: $(BUILD)/collect/collect.o $(BUILD)/libcollect.a $(BUILD)/libshare.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS)
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	@echo "  CC      $<"

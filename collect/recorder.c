@@ -380,16 +380,18 @@ static void copy(struct recorder *recorder, struct ring *ring, uint64_t from, ui
 }
 
 /*
- * Where the unused end of a stack copy begins and ends: the kernel reserves
- * what was asked for, and says behind it how much it could read. Shortens
- * the record in the ring. Source: perf_output_sample_ustack() of
- * kernel/events/core.c; a size of 0 has no second size behind it.
+ * Writes a sample without the unused end of its stack copy: the kernel
+ * reserves what was asked for, and says behind it how much it could read.
+ * False where the sample has to be copied as it is. Source:
+ * perf_output_sample_ustack() of kernel/events/core.c; a size of 0 has no
+ * second size behind it. The pages are not ours to write to.
  */
-static bool trim_stack(const struct recorder *recorder, const struct ring *ring, uint64_t at,
-                       struct perf_event_header *header, uint64_t *cut_from, uint64_t *cut_to)
+static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header)
 {
 	const struct perf_event_attr *attr = &recorder->events->at[0].attr;
-	uint64_t field = at + recorder->stack_words * 8, end = at + header->size, size, used;
+	uint64_t field = at + recorder->stack_words * 8, end = at + header->size, size, used, cut;
+	struct perf_event_header shorter = *header;
 
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
 		field += 8 + 8 * MIN_OF(*ring_u64(ring, field), 65536u);
@@ -397,9 +399,9 @@ static bool trim_stack(const struct recorder *recorder, const struct ring *ring,
 		field += 8 + 24 * MIN_OF(*ring_u64(ring, field), 65536u);
 	if (field >= end)
 		return false;
-	field += 8 + (*ring_u64(ring, field) ?
-	                      8 * (uint64_t)__builtin_popcountll(attr->sample_regs_user) :
-	                      0);
+	field += 8;
+	if (*ring_u64(ring, field - 8))
+		field += 8 * (uint64_t)__builtin_popcountll(attr->sample_regs_user);
 	if (field + 16 > end)
 		return false;
 	size = *ring_u64(ring, field);
@@ -408,11 +410,14 @@ static bool trim_stack(const struct recorder *recorder, const struct ring *ring,
 	used = (MIN_OF(*ring_u64(ring, field + 8 + size), size) + 7) & ~7ull;
 	if (used == size)
 		return false;
-	*cut_from = field + 8 + used;
-	*cut_to = field + 8 + size + (used ? 0 : 8);
-	*ring_u64(ring, field) = used;
-	header->size = (uint16_t)(header->size - (*cut_to - *cut_from));
-	memcpy(ring_u64(ring, at), header, sizeof(*header));
+	cut = size - used + (used ? 0 : 8);
+	shorter.size = (uint16_t)(header->size - cut);
+	recout_bytes(recorder->rec, &shorter, sizeof(shorter));
+	copy(recorder, ring, at + sizeof(shorter), field);
+	recout_bytes(recorder->rec, &used, sizeof(used));
+	copy(recorder, ring, field + 8, field + 8 + used);
+	copy(recorder, ring, field + 8 + used + cut, end);
+	recorder->nr_trimmed_bytes += cut;
 	return true;
 }
 
@@ -449,7 +454,7 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 
 	while (at < ring->head) {
 		struct perf_event_header header;
-		uint64_t next, from, to;
+		uint64_t next;
 
 		memcpy(&header, ring_u64(ring, at), sizeof(header));
 		next = at + header.size;
@@ -461,11 +466,11 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 			break;
 		}
 		count_record(recorder, ring, at, &header);
-		if (header.type == PERF_RECORD_SAMPLE && recorder->stack_words &&
-		    trim_stack(recorder, ring, at, &header, &from, &to)) {
-			copy(recorder, ring, run, from);
-			recorder->nr_trimmed_bytes += to - from;
-			run = to;
+		if (header.type == PERF_RECORD_SAMPLE && recorder->stack_words) {
+			copy(recorder, ring, run, at);
+			run = at;
+			if (copy_trimmed(recorder, ring, at, &header))
+				run = next;
 		}
 		at = next;
 	}

@@ -1,0 +1,125 @@
+#!/bin/bash
+# collect on this machine, its stream read back by perf.
+. "$TOP/tests/lib/check.sh"
+
+if ! can_sample; then
+	skip "collect: this user may not sample here: $(collect -q --duration 0.1 -o /dev/null -- true 2>&1 | head -n 1)"
+	exit 0
+fi
+
+# perf script prints the fields asked for; nr_samples counts them
+nr_samples() { script -G -F tid <"$1" | grep -cE '^ *-?[0-9]+ *$'; }
+script() { timeout 60 perf script -i - "$@" 2>"$work/script.err"; }
+samples_said() { sed -nE 's/.*: ([0-9,]+) samples, .*/\1/p' "$1" | tr -d ,; }
+
+# a program that spins in main;outer;middle;hot
+cat >"$work/spin.c" <<'SPIN'
+#include <time.h>
+#define NOINLINE __attribute__((noinline))
+volatile unsigned long sink;
+NOINLINE void hot(void) { for (int i = 0; i < 1000000; i++) sink += i; }
+NOINLINE void middle(void) { hot(); sink++; }
+NOINLINE void outer(void) { middle(); sink++; }
+int main(int argc, char **argv)
+{
+	double seconds = argc > 1 ? argv[1][0] - '0' : 1;
+	while ((double)clock() / CLOCKS_PER_SEC < seconds)
+		outer();
+	return argc > 2 ? 3 : 0;
+}
+SPIN
+gcc -O0 -o "$work/spin" "$work/spin.c"
+
+# ---- the whole machine, with a known load ----
+"$work/spin" 4 &
+collect -F 999 -a --duration 1 --call-graph fp >"$work/all" 2>"$work/err"
+check "system-wide: exit status" [ $? = 0 ]
+script -F comm,ip,sym <"$work/all" >"$work/text"
+check "system-wide: perf script is content" test ! -s "$work/script.err"
+check "system-wide: the chain hot, middle, outer, main is there" awk '
+	/^spin/ { nr++; chain = ""; spin = 1; next }
+	/^[^\t ]/ { spin = 0 }
+	/^$/ { if (spin && chain ~ /hot middle outer main/) whole++; next }
+	{ chain = chain " " $2 }
+	END { print whole + 0, "of", nr + 0; exit !(nr > 100 && whole > 0.9 * nr) }' "$work/text"
+check "system-wide: perf report reads it" timeout 60 perf report -i - --stdio <"$work/all"
+check "system-wide: as many samples as said" \
+	[ "$(nr_samples "$work/all")" = "$(samples_said "$work/err")" ]
+check "system-wide: process and thread names of what ran before" \
+	grep -q "$(cat /proc/$$/comm)" <(script --show-task-events -F comm,tid <"$work/all")
+wait
+
+# ---- a command ----
+expect "command: its exit status is told" 0 "spin' exited with status 3" \
+	collect -F 499 -o "$work/command" -- "$work/spin" 1 x
+check "command: nothing but the command was recorded" \
+	[ "$(script -G -F comm <"$work/command" | awk 'NF { print $1 }' | sort -u)" = spin ]
+check "command: sampled at the frequency asked for" awk -v nr="$(nr_samples "$work/command")" \
+	'BEGIN { print nr; exit !(nr > 440 && nr < 560) }'
+expect "command: that does not exist" 2 "cannot run '/no/such/program': No such file" \
+	collect -o "$work/none" -- /no/such/program
+check "command: output goes to stderr beside records" \
+	grep -q hello <(collect -q -- echo hello 2>&1 >/dev/null)
+collect -q -F 999 -o "$work/children" -- sh -c "'$work/spin' 1 & '$work/spin' 1; wait"
+check "command: children are recorded" \
+	[ "$(script -G -F pid,comm <"$work/children" | awk '/spin/ { print $2 }' | sort -u | wc -l)" = 2 ]
+
+# ---- B71: the time limit ends a command ----
+start=$(date +%s%N)
+expect "B71 duration ends the recording and the command" 0 "was still running and was ended" \
+	collect -o "$work/limit" --duration 300ms -- sleep 60
+check "B71 duration: in time" [ $((($(date +%s%N) - start) / 1000000)) -lt 2500 ]
+
+# ---- processes and threads ----
+"$work/spin" 3 &
+pid=$!
+collect -q -F 499 -p $pid --duration 1 -o "$work/pid"
+check "-p: only that process" [ "$(script -G -F pid <"$work/pid" | awk 'NF' | sort -u | tr -d ' ')" = $pid ]
+start=$(date +%s)
+expect "-p: ends when the process ends" 0 "samples" collect -F 99 -p $pid -o "$work/pid" --duration 20
+check "-p: ends in time" [ $(($(date +%s) - start)) -lt 15 ]
+expect "-p: of a process that is gone" 64 "there is no process $pid" collect -p $pid -o "$work/x"
+
+# ---- CPUs ----
+collect -q -F 999 -C 0 --duration 0.5 -o "$work/cpu"
+check "-C: only that CPU" [ "$(script -G -F cpu <"$work/cpu" | grep -o '\[[0-9]*\]' | sort -u)" = "[000]" ]
+expect "-C: a CPU that is not there" 64 "CPU 4095 is not online" collect -C 4095 -o "$work/x"
+
+# ---- what stops a recording ----
+collect -F 999 -a --call-graph fp >"$work/interrupted" 2>"$work/err" &
+pid=$!
+sleep 0.7
+kill -INT $pid
+wait $pid
+check "SIGINT: ends with status 0" [ $? = 0 ]
+check "SIGINT: everything was flushed" \
+	[ "$(nr_samples "$work/interrupted")" = "$(samples_said "$work/err")" ]
+expect "a full disk" 2 "cannot write to 'stdout': No space left on device" \
+	sh -c 'collect -F 999 -a --duration 0.3 >/dev/full'
+expect "a reader that goes away" 1 "reader of the records has gone away" \
+	bash -c 'collect -F 999 -a --duration 3 | true; exit ${PIPESTATUS[0]}'
+check "a terminal is refused" \
+	grep -q "records are not for a terminal" <(command script -qec "collect -a --duration 0.1" /dev/null)
+
+# ---- events ----
+collect -q -e task-clock -F 499 -e page-faults -o "$work/two" -- "$work/spin" 1
+check "two events: each under its name" \
+	[ "$(script -G -F event <"$work/two" | grep -o '[a-z-]*:' | sort -u | tr -d '\n')" = "page-faults:task-clock:" ]
+collect -q -e "{task-clock,context-switches}" -F 499 -o "$work/group" -- "$work/spin" 1
+check "a group is read by perf" [ "$(script -G -F event <"$work/group" | grep -c task-clock)" -gt 100 ]
+collect -q -e cpu-clock:u -F 999 -o "$work/user" -- "$work/spin" 1
+check "modifier u: no kernel addresses" \
+	[ "$(script -F ip <"$work/user" | grep -c ffffffff)" = 0 ]
+collect -F 999 -o "$work/fallback" -- "$work/spin" 1 2>"$work/err"
+if grep -q "no hardware counters" "$work/err"; then
+	check "B68 no cycles: cpu-clock, named in the stream" \
+		[ "$(script -G -F event <"$work/fallback" | grep -o 'cpu-clock' | sort -u)" = cpu-clock ]
+	expect "hardware event that is not there" 2 "needs hardware counters, which this machine does not" \
+		collect -e instructions -o "$work/x" -- true
+	expect "lbr without branch records" 2 "lbr and -b need a processor" \
+		collect --call-graph lbr -o "$work/x" -- true
+else
+	skip "B68 no cycles: this machine has hardware counters"
+fi
+collect -q -F 999 -o "$work/dwarf" --call-graph dwarf -- "$work/spin" 1
+check "dwarf: perf unwinds to main" awk '/main\+/ { nr++ } END { exit !(nr > 300) }' <(script <"$work/dwarf")
