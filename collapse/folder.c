@@ -40,38 +40,37 @@ static uint32_t slot_of(uint32_t parent, uint32_t name, uint32_t nr_slots)
 
 static void grow_slots(struct folder *folder)
 {
-	uint32_t nr_slots = folder->nr_slots * 2;
-	uint32_t *slots = mem_zalloc(nr_slots * sizeof(*slots));
+	struct folder_slot *old = folder->slots;
+	uint32_t nr_old = folder->nr_slots;
 
-	for (uint32_t id = 1; id < folder->nr; id++) {
-		const struct folder_node *node = &folder->nodes[id];
-		uint32_t at = slot_of(node->parent, node->name, nr_slots);
+	folder->nr_slots *= 2;
+	folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
+	for (uint32_t i = 0; i < nr_old; i++) {
+		uint32_t at;
 
-		while (slots[at])
-			at = (at + 1) & (nr_slots - 1);
-		slots[at] = id;
+		if (!old[i].node)
+			continue;
+		at = slot_of(old[i].parent, old[i].name, folder->nr_slots);
+		while (folder->slots[at].node)
+			at = (at + 1) & (folder->nr_slots - 1);
+		folder->slots[at] = old[i];
 	}
-	free(folder->slots);
-	folder->slots = slots;
-	folder->nr_slots = nr_slots;
+	free(old);
 }
 
 uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
 {
 	uint32_t at = slot_of(parent, name, folder->nr_slots);
 
-	for (; folder->slots[at]; at = (at + 1) & (folder->nr_slots - 1)) {
-		const struct folder_node *node = &folder->nodes[folder->slots[at]];
-
-		if (node->parent == parent && node->name == name)
-			return folder->slots[at];
-	}
+	for (; folder->slots[at].node; at = (at + 1) & (folder->nr_slots - 1))
+		if (folder->slots[at].parent == parent && folder->slots[at].name == name)
+			return folder->slots[at].node;
 	if (folder->nr == folder->capacity) {
 		folder->capacity *= 2;
 		folder->nodes = mem_resize(folder->nodes, folder->capacity, sizeof(*folder->nodes));
 	}
 	folder->nodes[folder->nr] = (struct folder_node){.parent = parent, .name = name};
-	folder->slots[at] = folder->nr++;
+	folder->slots[at] = (struct folder_slot){parent, name, folder->nr++};
 	if (folder->nr > folder->nr_slots / 2)
 		grow_slots(folder);
 	return folder->nr - 1;

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/recording.h"
 
+#include "collapse/deltas.h"
 #include "collapse/reorder.h"
 #include "collapse/samples.h"
 #include "share/mem.h"
@@ -18,6 +19,7 @@ struct recording {
 	struct stacks stacks;
 	struct reorder reorder;
 	struct sample_scratch scratch;
+	struct deltas deltas;
 	struct strtab names; /* of the symbolizer */
 	struct symbolizer *symbolizer;
 	struct samples_printer printer;
@@ -221,37 +223,18 @@ static void note_cpu(struct recording *rec, uint32_t cpu)
 	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
 }
 
-static void take_sample(struct recording *rec, const struct record *record, struct event *event)
+static void count_sample(struct recording *rec, const struct event *event,
+                         const struct sample *sample, const struct thread *thread)
 {
-	struct sample sample;
-	struct thread *thread;
 	weight_fx weight;
 	int counted;
 
-	if (!event) {
-		rec->report->nr_unknown_event++;
-		return;
-	}
-	event->nr_samples++;
-	if (!event->is_selected) {
-		rec->report->nr_other_event++;
-		return;
-	}
-	if (!sample_decode(rec->reader, event, record, &rec->scratch, &sample)) {
-		rec->report->nr_bad++;
-		return;
-	}
-	thread = session_thread(&rec->session, sample.pid, sample.tid);
-	if (!is_wanted(rec, &sample, thread)) {
-		rec->report->nr_filtered++;
-		return;
-	}
 	if (rec->printer.out) {
-		samples_print(&rec->printer, &rec->stacks, event, &sample, thread);
+		samples_print(&rec->printer, &rec->stacks, event, sample, thread);
 		rec->report->nr_samples++;
 		return;
 	}
-	if (!weigh(rec->options, event, &sample, &weight)) {
+	if (!weigh(rec->options, event, sample, &weight)) {
 		err_set(&rec->err, "event '%s' was recorded without %s; use --count samples",
 		        event->name,
 		        rec->options->count == RECORDING_TIME ? "a frequency, so samples stand for "
@@ -260,7 +243,7 @@ static void take_sample(struct recording *rec, const struct record *record, stru
 		rec->has_failed = true;
 		return;
 	}
-	counted = stacks_sample(&rec->stacks, event, &sample, thread, weight);
+	counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
 	if (counted < 0) {
 		err_set(&rec->err, "the sum of all counts reaches 2^64");
 		rec->has_failed = true;
@@ -269,12 +252,69 @@ static void take_sample(struct recording *rec, const struct record *record, stru
 	if (counted <= 0)
 		return;
 	rec->report->nr_samples++;
-	note_cpu(rec, sample.cpu);
-	if (!sample.time)
+	note_cpu(rec, sample->cpu);
+	if (!sample->time)
 		return;
-	if (!rec->first_time || sample.time < rec->first_time)
-		rec->first_time = sample.time;
-	rec->last_time = MAX_OF(rec->last_time, sample.time);
+	if (!rec->first_time || sample->time < rec->first_time)
+		rec->first_time = sample->time;
+	rec->last_time = MAX_OF(rec->last_time, sample->time);
+}
+
+/*
+ * One sample of a leader stands for all counters of its group: for each, as
+ * much as it counted since the last time (`perf record -e '{a,b}:S'`).
+ */
+static void count_group(struct recording *rec, const struct event *leader, struct sample *sample,
+                        const struct thread *thread)
+{
+	int32_t tid = leader->attr.inherit ? sample->tid : 0;
+
+	for (uint64_t i = 0; i < sample->nr_group && !rec->has_failed; i++) {
+		const uint64_t *counter = sample->group + i * sample->group_stride;
+		struct event *event = events_by_id(&rec->reader->events, counter[1]);
+
+		if (!event)
+			continue;
+		sample->period = deltas_of(&rec->deltas, counter[1], tid, counter[0]);
+		sample->has_period = true;
+		if (!sample->period && event != leader)
+			continue;
+		if (event != leader)
+			event->nr_samples++;
+		if (event->is_selected)
+			count_sample(rec, event, sample, thread);
+		else
+			rec->report->nr_other_event++;
+	}
+}
+
+static void take_sample(struct recording *rec, const struct record *record, struct event *event)
+{
+	struct sample sample;
+	struct thread *thread;
+
+	if (!event) {
+		rec->report->nr_unknown_event++;
+		return;
+	}
+	event->nr_samples++;
+	if (!event->is_selected && !(event->attr.sample_type & PERF_SAMPLE_READ)) {
+		rec->report->nr_other_event++;
+		return;
+	}
+	if (!sample_decode(rec->reader, event, record, &rec->scratch, &sample)) {
+		rec->report->nr_bad++;
+		return;
+	}
+	thread = session_thread(&rec->session, sample.pid, sample.tid);
+	if (!is_wanted(rec, &sample, thread))
+		rec->report->nr_filtered++;
+	else if (sample.nr_group > 1)
+		count_group(rec, event, &sample, thread);
+	else if (event->is_selected)
+		count_sample(rec, event, &sample, thread);
+	else
+		rec->report->nr_other_event++;
 }
 
 static void take_lost(struct recording *rec, const struct record *record)
@@ -508,6 +548,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	}
 	reorder_release(&rec.reorder);
 	sample_scratch_release(&rec.scratch);
+	deltas_release(&rec.deltas);
 	samples_release(&rec.printer);
 	symbolizer_free(rec.symbolizer);
 	strtab_release(&rec.names);

@@ -47,20 +47,27 @@ static void skip_words(struct perfrec_cursor *c, uint64_t nr)
 		c->at += nr * 8;
 }
 
-static void skip_read(struct perfrec_cursor *c, uint64_t format)
+static void read_counters(struct perfrec_cursor *c, uint64_t format, struct sample_scratch *scratch,
+                          struct sample *s)
 {
-	uint64_t nr = 1;
 	unsigned each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
 	unsigned times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 	                 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
+	uint64_t nr = 1;
 
-	if (format & PERF_FORMAT_GROUP)
-		nr = perfrec_u64(c);
+	if (!(format & PERF_FORMAT_GROUP)) {
+		skip_words(c, times + each);
+		return;
+	}
+	nr = perfrec_u64(c);
 	if (nr > 65536) {
 		c->bad = true;
 		return;
 	}
-	skip_words(c, times + nr * each);
+	skip_words(c, times);
+	s->group = words(c, nr * each, scratch);
+	s->group_stride = each;
+	s->nr_group = format & PERF_FORMAT_ID ? nr : 0;
 }
 
 bool sample_decode(const struct reader *reader, const struct event *event,
@@ -113,7 +120,7 @@ bool sample_decode(const struct reader *reader, const struct event *event,
 		s->has_period = true;
 	}
 	if (type & PERF_SAMPLE_READ)
-		skip_read(&c, attr->read_format);
+		read_counters(&c, attr->read_format, scratch, s);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		s->nr_chain = perfrec_u64(&c);
 		s->chain = words(&c, s->nr_chain, scratch);

@@ -30,6 +30,11 @@ struct sample {
 	const uint8_t *stack;                /* NULL where none */
 	uint64_t stack_size, stack_dyn_size; /* in the record; of that, filled */
 
+	/* counters of the whole group: nr_group times (value, id, ...); NULL where none */
+	const uint64_t *group;
+	uint64_t nr_group;
+	unsigned group_stride; /* words of each */
+
 	const uint8_t *raw; /* of a tracepoint, or NULL */
 	uint32_t raw_size;
 };

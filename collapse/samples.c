@@ -90,8 +90,8 @@ void samples_print(struct samples_printer *printer, struct stacks *stacks,
 		const struct buf *text = text_of(printer, stacks, stacks->frames[i]);
 		const char *at = text->at, *end = text->at + text->size;
 		const struct place *place = &stacks->places[stacks->frames[i]];
-		/* as perf does: the offset in a file, else the address */
-		uint64_t address = place->module ? place->off : stacks->ips[i];
+		/* as perf does: of call chains the offset in the file, else the address */
+		uint64_t address = place->module && sample->has_chain ? place->off : stacks->ips[i];
 
 		while (at < end) {
 			const char *newline = memchr(at, '\n', (size_t)(end - at));

@@ -115,8 +115,11 @@ struct thread *session_thread(struct session *session, int32_t pid, int32_t tid)
 	size_t at;
 
 	if (thread) {
-		/* of another process than last: the id was given out again */
-		if (thread->pid != pid) {
+		/*
+		 * Of another process than last: the id was given out again. Idle
+		 * threads are all number 0, whatever process an old kernel names.
+		 */
+		if (thread->pid != pid && tid != 0) {
 			move_to_process(session, thread, pid);
 			thread->comm = COMM_UNKNOWN;
 		}

@@ -15,14 +15,17 @@ void stacks_init(struct stacks *stacks, struct session *session,
 	stacks->nr_slots = 1024;
 	stacks->slots = mem_zalloc(stacks->nr_slots * sizeof(*stacks->slots));
 	stacks->cache = mem_zalloc(CACHE_SIZE * sizeof(*stacks->cache));
-	folder_init(&stacks->tree);
+	stacks->nr_entry_slots = 1024;
+	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
 	stacks->text_no_stack = strtab_cstr(&session->texts, "[no stack]");
 	stacks->text_truncated = strtab_cstr(&session->texts, "[truncated]");
 }
 
 void stacks_release(struct stacks *stacks)
 {
-	folder_release(&stacks->tree);
+	free(stacks->entries);
+	free(stacks->entry_slots);
+	free(stacks->pool);
 	free(stacks->places);
 	free(stacks->slots);
 	free(stacks->cache);
@@ -332,39 +335,90 @@ static uint32_t root_text(struct stacks *stacks, enum stacks_root root, const st
 	return strtab_cstr(&session->texts, text);
 }
 
+/* ---- counting ---- */
+
+static void grow_entry_slots(struct stacks *stacks)
+{
+	free(stacks->entry_slots);
+	stacks->nr_entry_slots *= 2;
+	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
+	for (size_t i = 0; i < stacks->nr_entries; i++) {
+		size_t at = stacks->entries[i].hash & (stacks->nr_entry_slots - 1);
+
+		while (stacks->entry_slots[at])
+			at = (at + 1) & (stacks->nr_entry_slots - 1);
+		stacks->entry_slots[at] = (uint32_t)i + 1;
+	}
+}
+
+/*
+ * The entry of the run that stands at the end of the pool, behind what the
+ * pool holds for good; a new one keeps it there.
+ */
+static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
+{
+	const uint32_t *run = stacks->pool + stacks->pool_size;
+	uint32_t hash = (uint32_t)hash_bytes(run, nr * sizeof(*run));
+	size_t at = hash & (stacks->nr_entry_slots - 1);
+	struct stacks_entry *entry;
+
+	for (; stacks->entry_slots[at]; at = (at + 1) & (stacks->nr_entry_slots - 1)) {
+		entry = &stacks->entries[stacks->entry_slots[at] - 1];
+		if (entry->hash == hash && entry->nr == nr &&
+		    memcmp(stacks->pool + entry->first, run, nr * sizeof(*run)) == 0)
+			return entry;
+	}
+	MEM_GROW(stacks->entries, stacks->nr_entries, stacks->entries_capacity);
+	stacks->entries[stacks->nr_entries] =
+	        (struct stacks_entry){.first = stacks->pool_size, .nr = (uint32_t)nr, .hash = hash};
+	stacks->pool_size += nr;
+	stacks->entry_slots[at] = (uint32_t)++stacks->nr_entries;
+	if (stacks->nr_entries > stacks->nr_entry_slots / 2)
+		grow_entry_slots(stacks);
+	return &stacks->entries[stacks->nr_entries - 1];
+}
+
+static void reserve_run(struct stacks *stacks, size_t nr)
+{
+	if (stacks->pool_capacity - stacks->pool_size >= nr)
+		return;
+	stacks->pool_capacity = MAX_OF(stacks->pool_capacity * 2, stacks->pool_size + nr + 4096);
+	stacks->pool = mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
+}
+
 int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
                   const struct thread *thread, weight_fx weight)
 {
 	struct session *session = stacks->session;
-	uint32_t node = 0;
+	uint32_t *run;
+	size_t nr = 0;
 	bool is_truncated;
 
 	if (!stacks_resolve(stacks, event, sample, thread, &is_truncated))
 		return 0;
+	if (!weight_add(&stacks->total, weight))
+		return -1;
+	reserve_run(stacks, stacks->nr_frames + STACKS_ROOTS_MAX + 3);
+	run = stacks->pool + stacks->pool_size;
 	if (stacks->options.event_root)
-		node = folder_child(
-		        &stacks->tree, node,
-		        text_place(stacks, strtab_cstr(&session->texts, event->name), false));
-	for (size_t i = 0; i < stacks->options.nr_roots; i++) {
-		uint32_t text = root_text(stacks, stacks->options.roots[i], sample, thread);
-
-		node = folder_child(&stacks->tree, node, text_place(stacks, text, false));
-	}
+		run[nr++] = text_place(stacks, strtab_cstr(&session->texts, event->name), false);
+	for (size_t i = 0; i < stacks->options.nr_roots; i++)
+		run[nr++] = text_place(
+		        stacks, root_text(stacks, stacks->options.roots[i], sample, thread), false);
 	if (is_truncated) {
 		stacks->nr_truncated++;
-		node = folder_child(&stacks->tree, node,
-		                    text_place(stacks, stacks->text_truncated, false));
+		run[nr++] = text_place(stacks, stacks->text_truncated, false);
 	}
 	if (stacks->nr_frames) {
 		stacks->places[stacks->frames[0]].nr_samples++;
 	} else {
 		stacks->nr_no_stack++;
-		node = folder_child(&stacks->tree, node,
-		                    text_place(stacks, stacks->text_no_stack, false));
+		run[nr++] = text_place(stacks, stacks->text_no_stack, false);
 	}
 	for (size_t i = stacks->nr_frames; i-- > 0;)
-		node = folder_child(&stacks->tree, node, stacks->frames[i]);
-	return folder_count(&stacks->tree, node, weight) ? 1 : -1;
+		run[nr++] = stacks->frames[i];
+	entry_of_run(stacks, nr)->weight += weight;
+	return 1;
 }
 
 /* ---- names ---- */
@@ -466,49 +520,86 @@ static void name_place(struct fold *fold, uint32_t id)
 	buf_release(&name);
 }
 
-int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
-                const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
-                struct folder *folder, struct stacks_folded *folded, struct err *err)
+static int compare_runs(const void *a, const void *b, void *ctx)
+{
+	const struct stacks *stacks = ctx;
+	const struct stacks_entry *x = a, *y = b;
+	const uint32_t *p = stacks->pool + x->first, *q = stacks->pool + y->first;
+	uint32_t shared = MIN_OF(x->nr, y->nr);
+
+	for (uint32_t i = 0; i < shared; i++)
+		if (p[i] != q[i])
+			return p[i] < q[i] ? -1 : 1;
+	return (x->nr > y->nr) - (x->nr < y->nr);
+}
+
+/* Where the walk over the sorted stacks stands, by depth. */
+struct step {
+	uint32_t place, node; /* node: in the folder */
+	bool is_unresolved, is_kept;
+};
+
+/* Brings the steps from the last stack to this one; only what differs is looked up. */
+static const struct step *walk_to(struct fold *fold, struct step *steps, size_t *depth,
+                                  const struct stacks_entry *entry)
+{
+	const uint32_t *run = fold->stacks->pool + entry->first;
+	size_t at = 0;
+
+	while (at < *depth && at < entry->nr && steps[at + 1].place == run[at])
+		at++;
+	for (; at < entry->nr; at++) {
+		struct naming *naming = &fold->namings[run[at]];
+		struct step *step = &steps[at + 1];
+
+		if (!naming->is_named)
+			name_place(fold, run[at]);
+		*step = steps[at];
+		step->place = run[at];
+		step->is_unresolved |= naming->is_unresolved;
+		step->is_kept |= naming->is_kept;
+		for (uint16_t i = 0; i < naming->nr; i++)
+			step->node = folder_child(fold->folder, step->node,
+			                          fold->ids[naming->first + i]);
+	}
+	*depth = entry->nr;
+	return &steps[entry->nr];
+}
+
+int stacks_fold(struct stacks *stacks, struct symbolizer *symbolizer, const struct strtab *names,
+                bool (*keep)(void *ctx, const char *name), void *ctx, struct folder *folder,
+                struct stacks_folded *folded, struct err *err)
 {
 	struct fold fold = {stacks, symbolizer, names, folder, keep, ctx, NULL, NULL, 0, 0};
-	const struct folder *tree = &stacks->tree;
-	uint32_t *to = mem_alloc(tree->nr * sizeof(*to)); /* node in the folder */
-	bool *is_unresolved = mem_zalloc(tree->nr), *is_kept = mem_zalloc(tree->nr);
+	struct step *steps;
+	size_t depth = 0, deepest = 0;
 	int result = 0;
 
 	*folded = (struct stacks_folded){0};
+	/* neighbours then share most of their way from the root */
+	qsort_r(stacks->entries, stacks->nr_entries, sizeof(*stacks->entries), compare_runs,
+	        stacks);
+	memset(stacks->entry_slots, 0, stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
+	for (size_t i = 0; i < stacks->nr_entries; i++)
+		deepest = MAX_OF(deepest, (size_t)stacks->entries[i].nr);
+	steps = mem_zalloc((deepest + 1) * sizeof(*steps));
 	fold.namings = mem_zalloc(stacks->nr_places * sizeof(*fold.namings));
-	to[0] = 0;
-	/* a parent always has a smaller number than its children */
-	for (uint32_t node = 1; node < tree->nr; node++) {
-		const struct folder_node *from = &tree->nodes[node];
-		struct naming *naming = &fold.namings[from->name];
+	for (size_t i = 0; i < stacks->nr_entries && result == 0; i++) {
+		const struct stacks_entry *entry = &stacks->entries[i];
+		const struct step *step = walk_to(&fold, steps, &depth, entry);
 
-		if (!naming->is_named)
-			name_place(&fold, from->name);
-		is_unresolved[node] = is_unresolved[from->parent] || naming->is_unresolved;
-		is_kept[node] = is_kept[from->parent] || naming->is_kept;
-		to[node] = to[from->parent];
-		for (uint16_t i = 0; i < naming->nr; i++)
-			to[node] = folder_child(folder, to[node], fold.ids[naming->first + i]);
-		if (!from->self)
-			continue;
-		if (keep && !is_kept[node]) {
-			folded->filtered += from->self;
+		if (keep && !step->is_kept) {
+			folded->filtered += entry->weight;
 			continue;
 		}
-		if (!folder_count(folder, to[node], from->self)) {
+		if (!folder_count(folder, step->node, entry->weight))
 			result = err_set(err, "the sum of all counts reaches 2^64");
-			break;
-		}
-		folded->total += from->self;
-		if (is_unresolved[node])
-			folded->unresolved += from->self;
+		folded->total += entry->weight;
+		if (step->is_unresolved)
+			folded->unresolved += entry->weight;
 	}
 	free(fold.namings);
 	free(fold.ids);
-	free(to);
-	free(is_unresolved);
-	free(is_kept);
+	free(steps);
 	return result;
 }

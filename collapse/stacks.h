@@ -2,9 +2,10 @@
  * stacks.h - samples to counted stacks of places, and those to folded names.
  *
  * A place is what one frame is known by before it has a name: an offset in a
- * module, or a text. Each sample becomes a path of places in a tree; names
- * are looked up once for each distinct place, when all samples are in.
- * Memory grows with distinct stacks, never with samples.
+ * module, or a text. Each sample becomes a run of places, looked up as a
+ * whole among those that were met; names are asked for once for each distinct
+ * place, when all samples are in. Memory grows with distinct stacks, never
+ * with samples.
  *
  * Decides which parts of a sample make its stack: the kernel's call chain and
  * above it (towards the root) the user's, from the chain, from branches or
@@ -52,6 +53,12 @@ struct stacks_options {
 	uint16_t machine; /* e_machine of the recording, elf.h */
 };
 
+struct stacks_entry {
+	weight_fx weight;
+	uint64_t first; /* in the pool */
+	uint32_t nr, hash;
+};
+
 struct stacks_cached {
 	uint64_t ip, version;
 	uint32_t place;
@@ -64,7 +71,16 @@ struct stacks {
 	size_t nr_places, places_capacity;
 	uint32_t *slots; /* place id + 1 */
 	size_t nr_slots;
-	struct folder tree; /* its names are ids of places */
+
+	/* distinct stacks: runs of places in `pool`, root first */
+	struct stacks_entry *entries;
+	size_t nr_entries, entries_capacity;
+	uint32_t *entry_slots; /* entry + 1 */
+	size_t nr_entry_slots;
+	uint32_t *pool;
+	size_t pool_size, pool_capacity;
+	weight_fx total;
+
 	struct stacks_cached *cache;
 
 	uint32_t *frames; /* places of the sample at hand, innermost first */
@@ -101,13 +117,13 @@ struct stacks_folded {
 };
 
 /*
- * Adds all stacks to the folder. symbolizer: NULL with options.no_symbols.
+ * Adds all stacks to the folder; no sample may follow. symbolizer: NULL with options.no_symbols.
  * keep: asked once per distinct name where not NULL; stacks without a name it
  * wants are left out.
  */
-int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
-                const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
-                struct folder *folder, struct stacks_folded *folded, struct err *err);
+int stacks_fold(struct stacks *stacks, struct symbolizer *symbolizer, const struct strtab *names,
+                bool (*keep)(void *ctx, const char *name), void *ctx, struct folder *folder,
+                struct stacks_folded *folded, struct err *err);
 
 /* The name of a place without symbols: "libc.so.6+0x1234", "[unknown]". */
 void stacks_place_text(const struct stacks *stacks, const struct place *place, struct buf *out);
