@@ -43,6 +43,28 @@ struct format_report {
 /* Counts a malformed record; keeps the text of the first. */
 void format_bad(struct format_report *report, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/*
+ * The node below which stacks of a thread belong: the root frames that the
+ * options ask for and the format knows. comm: any bytes, NULL = not known;
+ * pid, tid: negative = not known.
+ */
+uint32_t format_root(struct folder *folder, const struct format_options *options, const char *comm,
+                     size_t comm_size, int64_t pid, int64_t tid);
+
+/*
+ * Which of nr values --value names; first_choice without that option. -1, and
+ * an error that lists them, where it names none.
+ */
+int format_value(const struct format_options *options, const char *const *names, size_t nr,
+                 size_t first_choice, size_t *picked, struct err *err);
+
+/* Counts one sample; false, and err filled, where the total would reach 2^64. */
+bool format_count(struct folder *folder, uint32_t node, weight_fx weight,
+                  struct format_report *report, struct err *err);
+
+/* Fails with what every count too large fails with. Returns -1. */
+int format_too_large(struct err *err);
+
 struct format {
 	const char *name;  /* for --from */
 	const char *about; /* for --formats, one line */
