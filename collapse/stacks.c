@@ -511,8 +511,13 @@ static void name_place(struct fold *fold, uint32_t id)
 		struct slice text = strtab_slice(fold->names, symbols[i].name);
 
 		buf_reset(&name);
-		buf_add(&name, text.at, text.size);
 		naming->is_unresolved |= !symbols[i].resolved;
+		if (is_jit && !symbols[i].resolved) {
+			/* nothing is mapped there and nobody claims to have made it */
+			text = (struct slice){"[unknown]", 9};
+			mark = "";
+		}
+		buf_add(&name, text.at, text.size);
 		if (!symbols[i].resolved && fold->stacks->options.addresses)
 			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
 		add_name(fold, naming, &name, symbols[i].inlined ? "_[i]" : mark);
