@@ -438,17 +438,11 @@ void stacks_place_text(const struct stacks *stacks, const struct place *place, s
 		buf_add(out, text.at, text.size);
 		return;
 	}
-	switch (place->module->key.kind) {
-	case MODULE_UNKNOWN:
+	if (place->module->key.kind == MODULE_UNKNOWN || place->module->key.kind == MODULE_JIT)
 		buf_string(out, "[unknown]");
-		break;
-	case MODULE_JIT:
-		buf_printf(out, "[jit]+0x%llx", (unsigned long long)place->off);
-		break;
-	default:
+	else
 		buf_printf(out, "%s+0x%llx", base_name(place->module->key.path),
 		           (unsigned long long)place->off);
-	}
 }
 
 /* The frames of one place, outermost first: ids in the folder. */

@@ -1,0 +1,257 @@
+#!/bin/bash
+# Recordings written by hand (tests/lib/Recording.pm): what each record and
+# each field does to the stacks. Names carry the numbers of known faults.
+. "$TOP/tests/lib/check.sh"
+
+# make FILE PERL: a recording $r, written to FILE; $big and $pipe as in the environment
+make_recording() {
+	perl -I "$TOP/tests/lib" -MRecording -e "my \$r; $2; \$r->write('$1');" ||
+		echo "cannot make $1" >&2
+}
+
+fold() { collapse --no-symbols --no-header --no-annotate "$@"; }
+
+# folds NAME PERL [OPTION]... <<<EXPECTED: in both byte orders and both modes
+folds() {
+	local name=$1 perl=$2 expected big pipe
+	shift 2
+	expected=$(cat)
+	for big in 0 1; do
+		for pipe in 0 1; do
+			make_recording "$work/r" "my %o = (big => $big, pipe => $pipe); $perl"
+			fold "$@" "$work/r" >"$work/got" 2>"$work/err"
+			[ "$(cat "$work/got")" = "$expected" ] && continue
+			not_ok "$name" "big=$big pipe=$pipe: $(head -n 3 "$work/err")" \
+				"$(/usr/bin/diff <(echo "$expected") "$work/got" | head -n 8)"
+			return
+		done
+	done
+	ok "$name"
+}
+
+A="\$r->mmap(10, 0x1000, 0x4000, 0, '/bin/a', 1);"
+task="\$r->comm(10, 10, 'app', 1, exec => 1); $A"
+new='$r = Recording->new(%o);'
+
+folds "a sample with its chain; return addresses belong to the call before" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5,
+		chain => ['user', 0x1100, 0x1200, 0x1300])" \
+	<<<'app;a+0x300;a+0x200;a+0x100 1'
+folds "B70 the kernel's part stands above the user's" "$new $task
+	\$r->sample(ip => 0xffffffff81000100, tid => [10, 10], time => 5, mode => 'kernel', chain =>
+		['kernel', 0xffffffff81000100, 0xffffffff81000200, 'user', 0x1100, 0x1200])" \
+	<<<'app;a+0x200;a+0x100;[kernel.kallsyms]+0xffffffff81000200;[kernel.kallsyms]+0xffffffff81000100 1'
+folds "no chain: the sampled address alone" "
+	\$r = Recording->new(%o, sample_type => 'IP TID TIME'); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5)" <<<'app;a+0x100 1'
+folds "B17 no frames at all" "$new $task
+	\$r->sample(tid => [10, 10], time => 5)" <<<'app;[no stack] 1'
+folds "guests are kept apart" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, mode => 'guest_kernel',
+		chain => ['guest_kernel', 0xffffffff81000100])" <<<'app;[guest kernel] 1'
+folds "B38 a chain as long as the limit has lost its root" "
+	\$r = Recording->new(%o, no_event => 1);
+	\$r->event(ids => [1], max_stack => 3); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100, 0x1200, 0x1300])" \
+	<<<'app;[truncated];a+0x300;a+0x200;a+0x100 1'
+
+# ---- processes and maps ----
+folds "B51 a fork inherits maps and name; exec drops both; the id is used again" "$new
+	\$r->comm(10, 10, 'a', 1); $A
+	\$r->fork(11, 10, 11, 10, 2);
+	\$r->sample(ip => 0x1100, tid => [11, 11], time => 3, chain => ['user', 0x1100]);
+	\$r->comm(11, 11, 'b', 4, exec => 1);
+	\$r->mmap(11, 0x1000, 0x1000, 0, '/bin/b', 4);
+	\$r->sample(ip => 0x1100, tid => [11, 11], time => 5, chain => ['user', 0x1100]);
+	\$r->sample(ip => 0x2100, tid => [11, 11], time => 5, chain => ['user', 0x2100]);
+	\$r->exit(11, 11, 6);
+	\$r->fork(11, 10, 11, 10, 7);
+	\$r->sample(ip => 0x1100, tid => [11, 11], time => 8, chain => ['user', 0x1100]);" <<-'END'
+	a;a+0x100 2
+	b;[unknown] 1
+	b;b+0x100 1
+	END
+folds "B52 maps over maps at time 0, in the order of the stream" "$new
+	\$r->comm(10, 10, 'app', 0);
+	\$r->mmap(10, 0x1000, 0x4000, 0, '/bin/a', 0);
+	\$r->mmap(10, 0x2000, 0x1000, 0, '/bin/b', 0);
+	\$r->sample(ip => \$_, tid => [10, 10], time => 3, chain => ['user', \$_])
+		for 0x1800, 0x2800, 0x4800;" <<-'END'
+	app;a+0x3800 1
+	app;a+0x800 1
+	app;b+0x800 1
+	END
+folds "B52 rounds out of order by a nanosecond" "$new
+	\$r->comm(10, 10, 'app', 1); $A
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 21, chain => ['user', 0x1100]);
+	\$r->round;
+	\$r->mmap(10, 0x1000, 0x4000, 0, '/bin/b', 20);
+	\$r->sample(ip => 0x1200, tid => [10, 10], time => 19, chain => ['user', 0x1200]);
+	\$r->round;
+	\$r->round;" <<-'END'
+	app;a+0x200 1
+	app;b+0x100 1
+	END
+folds "the name of the moment" "$new \$r->comm(10, 10, 'one', 1); $A
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100]);
+	\$r->comm(10, 10, 'two', 6);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 7, chain => ['user', 0x1100]);" <<-'END'
+	one;a+0x100 1
+	two;a+0x100 1
+	END
+folds "a thread without a name has its leader's" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 15], time => 5, chain => ['user', 0x1100])" \
+	<<<'app;a+0x100 1'
+folds "nobody ever named it" "$new
+	\$r->sample(ip => 0x1100, tid => [77, 77], time => 5, chain => ['user', 0x1100])" \
+	<<<':77;[unknown] 1'
+folds "a fork made up from /proc inherits no maps" "$new $task
+	\$r->fork(11, 10, 11, 10, 2, misc => 0x2000);
+	\$r->sample(ip => 0x1100, tid => [11, 11], time => 5, chain => ['user', 0x1100])" \
+	<<<'app;[unknown] 1'
+folds "B50 kernel modules, whatever their protection, and BPF programs" "$new
+	\$r->comm(10, 10, 'app', 1);
+	\$r->mmap(-1, 0xffffffff81000000, 0x1000000, 0xffffffff81000000, '[kernel.kallsyms]_text', 0, mode => 'kernel');
+	\$r->mmap2(-1, 0xffffffffc0000000, 0x1000, 0, '/lib/modules/k/m.ko', 0, mode => 'kernel', prot => 0);
+	\$r->ksymbol(0xffffffffc0100000, 0x100, 'bpf_prog_1234_f', 2);
+	\$r->sample(ip => \$_, tid => [10, 10], time => 5, mode => 'kernel', chain => ['kernel', \$_])
+		for 0xffffffff81000100, 0xffffffffc0000010, 0xffffffffc0100010;
+	\$r->ksymbol(0xffffffffc0100000, 0x100, 'bpf_prog_1234_f', 6, gone => 1);
+	\$r->sample(ip => 0xffffffffc0100010, tid => [10, 10], time => 7, mode => 'kernel',
+		chain => ['kernel', 0xffffffffc0100010]);" <<-'END'
+	app;[kernel.kallsyms]+0xffffffff81000100 1
+	app;[kernel.kallsyms]+0xffffffffc0100010 1
+	app;bpf_prog_1234_f 1
+	app;m.ko+0xffffffffc0000010 1
+	END
+
+# ---- layouts ----
+folds "every field of a sample" "
+	\$r = Recording->new(%o, regs_intr => 3, branch => 1 << 17 | 1 << 19, read_format => 0x1f,
+		sample_type => 'IDENTIFIER IP TID TIME ADDR ID STREAM_ID CPU PERIOD READ CALLCHAIN RAW ' .
+			'BRANCH_STACK REGS_USER STACK_USER WEIGHT DATA_SRC TRANSACTION REGS_INTR ' .
+			'PHYS_ADDR CGROUP DATA_PAGE_SIZE CODE_PAGE_SIZE AUX', regs => 7);
+	\$r->comm(10, 10, 'app', 1); $A
+	\$r->cgroup(33, '/box', 2);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, read => [1, 8, 9, 4, 1, 0],
+		chain => ['user', 0x1100, 0x1200], branches => [[1, 2], [3, 4]], regs => [1, 2, 3],
+		stack => 'x' x 16, cgroup => 33, cpu => 2)" --by cgroup --by cpu --by tid \
+	<<<'/box;cpu 2;tid 10;a+0x200;a+0x100 1'
+folds "B60 lost counts in the read format" "
+	\$r = Recording->new(%o, sample_type => 'IP TID TIME READ CALLCHAIN', read_format => 0x14); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, read => [7, 1, 99],
+		chain => ['user', 0x1100, 0x1200])" <<<'app;a+0x200;a+0x100 1'
+for size in 64 72 80 96 104 112 120 128 136 200; do
+	folds "attributes of $size bytes" "\$r = Recording->new(%o, attr_size => $size); $task
+		\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
+		<<<'app;a+0x100 1'
+done
+folds "records without sample_id_all" "\$r = Recording->new(%o, id_all => 0); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
+	<<<'app;a+0x100 1'
+folds "branches that are a call stack stand for the user's part" "
+	\$r = Recording->new(%o, sample_type => 'IP TID TIME CALLCHAIN BRANCH_STACK', branch => 1 << 11);
+	$task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100, 0x1999],
+		branches => [[0x1210, 0x1100], [0x1310, 0x1200]])" <<<'app;a+0x310;a+0x210;a+0x100 1'
+
+# ---- events ----
+two="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME PERIOD');
+	\$r->event(type => 0, config => 1, ids => [7, 8]);
+	\$r->event(type => 1, config => 2, ids => [3]); $task
+	\$r->sample(id => 3, ip => 0x1300, tid => [10, 10], time => 5);
+	\$r->sample(id => 8, ip => 0x1800, tid => [10, 10], time => 6, period => 100);
+	\$r->sample(id => 7, ip => 0x1700, tid => [10, 10], time => 7, period => 50);"
+folds "B65 samples find their event by id; B11 unlike events are not added up" "$two" <<-'END'
+	app;a+0x700 1
+	app;a+0x800 1
+	END
+folds "--event picks one" "$two" --event page-faults <<<'app;a+0x300 1'
+folds "--all-events: each below its name" "$two" --all-events <<-'END'
+	instructions;app;a+0x700 1
+	instructions;app;a+0x800 1
+	page-faults;app;a+0x300 1
+	END
+folds "B13 --count period" "$two" --count period <<-'END'
+	app;a+0x700 50
+	app;a+0x800 100
+	END
+make_recording "$work/two" "my %o = (pipe => 1); $two"
+expect "an event that is not there" 2 "no event 'cylces' in .*: instructions, page-faults" \
+	fold --event cylces "$work/two"
+expect "what was left out is said" 0 "left out: samples 1 of 'page-faults'" fold "$work/two"
+hybrid="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME');
+	\$r->event(type => 0, config => 0x400000000, ids => [1]);
+	\$r->event(type => 0, config => 0x800000000, ids => [2]); $task
+	\$r->sample(id => \$_, ip => 0x1100, tid => [10, 10], time => 5) for 1, 2"
+folds "B11 the halves of a hybrid pair are one event" "$hybrid" <<<'app;a+0x100 2'
+folds "a group's leader samples for all its counters" "
+	\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME READ', read_format => 0xc);
+	\$r->event(type => 0, config => 0, ids => [1]);
+	\$r->event(type => 0, config => 1, ids => [2]); $task
+	\$r->sample(id => 1, ip => 0x1100, tid => [10, 10], time => 5, read => [2, 100, 1, 10, 2]);
+	\$r->sample(id => 1, ip => 0x1100, tid => [10, 10], time => 6, read => [2, 150, 1, 40, 2]);" \
+	--all-events --count period <<-'END'
+	cycles;app;a+0x100 150
+	instructions;app;a+0x100 40
+	END
+
+# ---- losses, cuts, foreign things ----
+make_recording "$work/r" "my %o = (pipe => 1); $new $task
+	\$r->lost(5, 2); \$r->lost_samples(7, 3); \$r->throttle(4);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
+expect "losses are counted and end with status 1" 1 "lost 12 " fold "$work/r"
+collapse --no-symbols "$work/r" >"$work/out" 2>/dev/null
+check "losses stand in the header" grep -qx '# lost: 12 records' "$work/out"
+check "throttling stands in the header" grep -qx '# throttled: 1 times' "$work/out"
+folds "B60 a chain longer than its record is one bad record" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100], nr_chain => 1 << 40);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 6, chain => ['user', 0x1100])" \
+	<<<'app;a+0x100 1'
+make_recording "$work/r" "my %o = (pipe => 1); $new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100], nr_chain => 1 << 40);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 6, chain => ['user', 0x1100])"
+expect "bad records are counted" 1 "^flame-collapse: 1 record" fold "$work/r"
+folds "unknown types are stepped over by size" "$new $task
+	\$r->record(200, 0, 'x' x 40);
+	\$r->record(71, 0, \$r->u64(24, 0, 0) . \$r->u32(0, 0, 0, 0)); \$r->raw('y' x 24);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
+	<<<'app;a+0x100 1'
+folds "B62 a pipe header with more in it than is known" "
+	\$r = Recording->new(%o, extra => \$o{pipe} ? 'moremore' : ''); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
+	<<<'app;a+0x100 1'
+make_recording "$work/r" "my %o = (pipe => 0, data_size => 0); $new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
+expect "B64 a file that its recorder never closed" 1 "was not closed by its recorder" fold "$work/r"
+check "B64 and its samples are there" grep -qx 'app;a+0x100 1' "$work/.out"
+: >"$work/empty"
+expect "B64 an empty file" 2 "'.*/empty' is empty" collapse "$work/empty"
+head -c 12 "$work/r" >"$work/stub"
+expect "B64 a header cut short" 2 "cut off inside its header" collapse "$work/stub"
+head -c 60 "$work/r" >"$work/stub"
+expect "B64 a file header cut short" 2 "cut off" collapse "$work/stub"
+
+# ---- compressed ----
+compressed() { # TYPE PIECES: one zstd stream over the records, in so many pieces
+	cat <<-END
+	$new $task \$r->begin_inner;
+	\$r->sample(ip => 0x1100 + \$_, tid => [10, 10], time => 5 + \$_, chain => ['user', 0x1100]) for 1 .. 9;
+	my \$plain = \$r->end_inner;
+	open my \$out, '>', '$work/plain'; print \$out \$plain; close \$out;
+	my \$coded = \`zstd -q -c '$work/plain'\`;
+	my \$step = int(length(\$coded) / $2) + 1;
+	while (length \$coded) {
+		my \$piece = substr \$coded, 0, \$step, '';
+		if ($1 == 81) { \$r->record(81, 0, \$piece) }
+		else { my \$size = length \$piece; \$piece .= "\\0" while length(\$piece) % 8;
+			\$r->record(83, 0, \$r->u64(\$size) . \$piece) }
+	}
+	END
+}
+for type in 81 83; do
+	for pieces in 1 2 7; do
+		folds "B61 compressed records of type $type in $pieces pieces" "$(compressed $type $pieces)" \
+			<<<'app;a+0x100 9'
+	done
+done
