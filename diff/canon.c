@@ -163,25 +163,31 @@ static void add_replacement(struct buf *out, const char *replacement, const char
 	}
 }
 
-/* Writes text with every match replaced; false, and nothing of use, where none is. */
+/*
+ * Writes text with every match replaced, as sed's s///g does: an empty match
+ * right behind another one does not count. False, and nothing of use, where
+ * there is none.
+ */
 static bool replace_all(const struct canon_rename *rename, const char *text, struct buf *out)
 {
 	regmatch_t groups[MAX_GROUPS];
-	bool any = false;
-	int flags = 0;
+	bool any = false, behind_match = false;
 
 	buf_reset(out);
-	while (regexec(&rename->pattern, text, MAX_GROUPS, groups, flags) == 0) {
+	while (regexec(&rename->pattern, text, MAX_GROUPS, groups, any ? REG_NOTBOL : 0) == 0) {
+		bool empty = groups[0].rm_so == groups[0].rm_eo;
+
 		any = true;
 		buf_add(out, text, (size_t)groups[0].rm_so);
-		add_replacement(out, rename->replacement, text, groups);
+		if (!(empty && behind_match && groups[0].rm_so == 0))
+			add_replacement(out, rename->replacement, text, groups);
 		text += groups[0].rm_eo;
-		if (groups[0].rm_so == groups[0].rm_eo) {
+		behind_match = !empty;
+		if (empty) {
 			if (!*text)
 				break;
 			buf_char(out, *text++);
 		}
-		flags = REG_NOTBOL;
 	}
 	buf_string(out, text);
 	return any;
