@@ -1,11 +1,16 @@
 #include "share/compat.h"
 #include "collapse/format.h"
 
+#include "collapse/formats.h"
+
 #include <stdarg.h>
 
-const struct format *const formats[] = {
-        NULL,
-};
+#define DECLARE(name) extern const struct format format_##name;
+#define POINTER(name) &format_##name,
+
+FORMATS(DECLARE)
+
+const struct format *const formats[] = {FORMATS(POINTER) NULL};
 
 void format_bad(struct format_report *report, const char *format, ...)
 {
@@ -58,6 +63,54 @@ int format_value(const struct format_options *options, const char *const *names,
 	err_set(err, "no value '%s'; there are: %s", options->value, nr ? buf_text(&list) : "none");
 	buf_release(&list);
 	return -1;
+}
+
+void format_unit(struct format_report *report, const char *event, const char *unit)
+{
+	snprintf(report->event, sizeof(report->event), "%s", event);
+	snprintf(report->unit, sizeof(report->unit), "%s", unit);
+}
+
+void format_values_note(struct folded_header *header, const char *const *names, size_t nr)
+{
+	struct buf list = {0};
+
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	if (nr > 1)
+		folded_header_set(header, "values", "%s", buf_text(&list));
+	buf_release(&list);
+}
+
+int format_whole(struct input *in, struct slice *text, struct err *err)
+{
+	if (input_spool(in, err))
+		return -1;
+	return input_all(in, SIZE_MAX, text, err);
+}
+
+bool head_has(struct slice head, const char *text)
+{
+	return memmem(head.at, head.size, text, strlen(text)) != NULL;
+}
+
+static char first_byte(struct slice head)
+{
+	size_t i = slice_starts(head, "\xef\xbb\xbf") ? 3 : 0;
+
+	while (i < head.size && strchr(" \t\r\n", head.at[i]) && head.at[i])
+		i++;
+	return i < head.size ? head.at[i] : 0;
+}
+
+bool head_is_object(struct slice head)
+{
+	return first_byte(head) == '{';
+}
+
+bool head_is_array(struct slice head)
+{
+	return first_byte(head) == '[';
 }
 
 int format_too_large(struct err *err)

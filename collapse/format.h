@@ -62,6 +62,20 @@ int format_value(const struct format_options *options, const char *const *names,
 bool format_count(struct folder *folder, uint32_t node, weight_fx weight,
                   struct format_report *report, struct err *err);
 
+/* What is folded, for the header: the value's name and its unit. */
+void format_unit(struct format_report *report, const char *event, const char *unit);
+
+/* Notes in the header which values the file holds, where they are several. */
+void format_values_note(struct folded_header *header, const char *const *names, size_t nr);
+
+/* All of the input in memory; pipes go through an unlinked file. */
+int format_whole(struct input *in, struct slice *text, struct err *err);
+
+/* For detection: does the head hold this text; does it begin as JSON does. */
+bool head_has(struct slice head, const char *text);
+bool head_is_object(struct slice head); /* { */
+bool head_is_array(struct slice head);  /* [ */
+
 /* Fails with what every count too large fails with. Returns -1. */
 int format_too_large(struct err *err);
 
@@ -83,7 +97,7 @@ struct format {
 
 #define FORMAT_HEAD ((size_t)64 * 1024)
 
-/* NULL-terminated, in the order of --formats. */
+/* NULL-terminated, in the order of formats.h. */
 extern const struct format *const formats[];
 
 const struct format *format_by_name(const char *name);

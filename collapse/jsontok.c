@@ -340,7 +340,8 @@ static bool fixed_of(struct slice text, __int128 *value)
 	if (p < end && (*p == 'e' || *p == 'E')) {
 		bool below = ++p < end && *p == '-';
 
-		for (p += p < end && (*p == '-' || *p == '+'); p < end && *p >= '0' && *p <= '9'; p++)
+		for (p += p < end && (*p == '-' || *p == '+'); p < end && *p >= '0' && *p <= '9';
+		     p++)
 			exponent = MIN_OF(exponent * 10 + (*p - '0'), 10000);
 		exponent = below ? -exponent : exponent;
 	}
@@ -386,7 +387,8 @@ int64_t json_index(struct json *json)
 	/* nearly all are short runs of digits */
 	for (p = json->at; p < json->end && *p >= '0' && *p <= '9' && p - json->at < 18; p++)
 		v = v * 10 + (*p - '0');
-	if (p > json->at && p < json->end && (*p == ',' || *p == ']' || *p == '}' || is_blank(*p))) {
+	if (p > json->at && p < json->end &&
+	    (*p == ',' || *p == ']' || *p == '}' || is_blank(*p))) {
 		json->at = p;
 		return v;
 	}

@@ -29,8 +29,7 @@ void spans_event(struct spans *spans, uint32_t thread, enum span_kind kind, uint
 	add_event(spans, (struct span_event){at, 0, thread, name, (uint32_t)spans->nr, kind});
 }
 
-void spans_whole(struct spans *spans, uint32_t thread, uint32_t name, __int128 at,
-                 __int128 length)
+void spans_whole(struct spans *spans, uint32_t thread, uint32_t name, __int128 at, __int128 length)
 {
 	uint32_t order = (uint32_t)spans->nr;
 

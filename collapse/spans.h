@@ -53,8 +53,7 @@ void spans_event(struct spans *spans, uint32_t thread, enum span_kind kind, uint
                  __int128 at);
 
 /* Begin and end in one; of length 0 or below is nothing. */
-void spans_whole(struct spans *spans, uint32_t thread, uint32_t name, __int128 at,
-                 __int128 length);
+void spans_whole(struct spans *spans, uint32_t thread, uint32_t name, __int128 at, __int128 length);
 
 /* Counts all time. false where the folder's total would reach 2^64. */
 bool spans_fold(struct spans *spans, struct folder *folder);

@@ -1,0 +1,14 @@
+/*
+ * formats.h - every format that collapse reads besides perf.data: one line
+ * each, in the order of --formats. FORMATS(X) gives X(name) for the
+ * struct format format_NAME that a file of this folder defines.
+ */
+#ifndef COLLAPSE_FORMATS_H
+#define COLLAPSE_FORMATS_H
+
+#define FORMATS(X)                                                                                 \
+	X(cpuprofile)                                                                              \
+	X(heapprofile)                                                                             \
+	X(chrome_trace)
+
+#endif
