@@ -496,7 +496,8 @@ static void name_place(struct fold *fold, uint32_t id)
 		stacks_place_text(fold->stacks, place, &name);
 		naming->is_unresolved =
 		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
-		add_name(fold, naming, &name, mark);
+		/* nobody was asked whether it is a JIT's code */
+		add_name(fold, naming, &name, is_jit ? "" : mark);
 		buf_release(&name);
 		return;
 	}
