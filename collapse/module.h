@@ -41,10 +41,11 @@ struct module_key {
 	struct build_id build_id;
 	uint32_t device_major, device_minor; /* with inode: 0 = unknown */
 	uint64_t inode, inode_generation;
-	int32_t pid; /* a process that has it mapped (for /proc/PID/root), or -1;
-	                part of the identity for MODULE_JIT only */
+	int32_t pid;           /* a process that has it mapped (for /proc/PID/root), or -1;
+	                          part of the identity for MODULE_JIT only */
 	uint64_t text_address; /* MODULE_KERNEL: where the recorded kernel had _text (or
-	                          _stext), 0 = unknown; no part of the identity */
+	                          _stext), MODULE_KMOD: where its map began; 0 = unknown;
+	                          no part of the identity */
 };
 
 struct elffile;
@@ -57,8 +58,10 @@ struct module {
 	struct module_key key; /* path is owned by the table */
 	uint64_t nr_samples;   /* frames attributed so far; kept by the caller */
 
+	const char *why; /* for module_why(); owned by the table */
+
 	/* filled lazily, each by the file of its name; NULL until then */
-	struct elffile *elf;
+	struct elffile *elf; /* modules of the same build-id share one */
 	struct symtab *symtab;
 	struct inlines *inlines;
 	struct cfi *cfi;
@@ -90,6 +93,17 @@ struct module *modules_at(const struct modules *modules, size_t id);
  * ("not found", "build-id differs", "not an ELF file", ...).
  */
 struct elffile *module_elf(struct modules *modules, struct module *module);
-const char *module_why(const struct module *module);
+const char *module_why(const struct module *module); /* NULL where nothing went wrong */
+
+/* Says why the module has no names; the first word on it stays. */
+void module_set_why(struct modules *modules, struct module *module, const char *why);
+
+const struct module_options *modules_options(const struct modules *modules);
+
+/* Zeros at the end do not count: recorders pad to BUILD_ID_MAX. */
+bool build_id_equals(const struct build_id *a, const struct build_id *b);
+
+/* "DIR/.build-id/ab/cdef...SUFFIX"; the caller frees. */
+char *build_id_path(const char *dir, const struct build_id *id, const char *suffix);
 
 #endif

@@ -280,6 +280,7 @@ static void add_kernel_map(struct session *session, struct map *map, struct modu
 			key->path = cut = mem_strndup(path, (size_t)(end + 1 - path));
 	} else {
 		key->kind = MODULE_KMOD;
+		key->text_address = map->start;
 	}
 	if (!key->build_id.size) {
 		const struct build_id *id = reader_build_id_of(session->reader, key->path);
@@ -308,7 +309,7 @@ static void add_user_map(struct session *session, struct map *map, struct module
 		key->kind = MODULE_VDSO;
 	} else if (is_jit_memory(key->path)) {
 		key->kind = MODULE_JIT;
-		key->path = "";
+		key->path = "//anon";
 		key->build_id.size = 0;
 		key->device_major = key->device_minor = 0;
 		key->inode = key->inode_generation = 0;

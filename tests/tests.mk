@@ -22,6 +22,13 @@ $(BUILD)/fault/inject.so: tests/fault/inject.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(our_cflags) -O2 -fPIC -shared -o $@ $< -ldl
 
+# programs that test scripts run
+helper_programs := $(BUILD)/symbols/names_at
+
+$(BUILD)/symbols/%: $(BUILD)/tests/symbols/%.o $(libs_of_tools)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(mode_flags) $(LDFLAGS) -pthread -o $@ $< -Wl,--start-group $(libs_of_tools) -Wl,--end-group $(libs_all)
+
 mode_flags_plain :=
 mode_flags_sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all -O1
 mode_flags_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -O1
@@ -35,7 +42,7 @@ deps: ## install the Debian packages that building and testing need
 	tests/lib/deps
 
 .PHONY: check test-programs
-test-programs: all $(unit_tests) $(fuzz_targets) $(sample_programs) \
+test-programs: all $(unit_tests) $(fuzz_targets) $(helper_programs) $(sample_programs) \
 	$(if $(filter plain,$(MODE)),$(BUILD)/fault/inject.so)
 check: test-programs ## run every test on what is installed
 	tests/run --mode $(MODE) --bin $(BIN) --build $(BUILD)

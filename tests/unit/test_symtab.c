@@ -1,0 +1,366 @@
+/* test_symtab.c - tables of functions from every source, and names as shown. */
+#include "share/compat.h"
+
+#include "collapse/demangle.h"
+#include "collapse/kallsyms.h"
+#include "collapse/perfmap.h"
+#include "collapse/ranges.h"
+#include "collapse/symbolize.h"
+#include "collapse/symtab.h"
+#include "share/mem.h"
+
+#include <criterion/criterion.h>
+
+/* ---- ranges ---- */
+
+struct want {
+	uint64_t address;
+	uint32_t value;
+};
+
+static void check_ranges(const char *label, const struct range *in, size_t nr,
+                         const struct want *want, size_t nr_want)
+{
+	struct ranges ranges = {0};
+
+	for (size_t i = 0; i < nr; i++)
+		ranges_add(&ranges, in[i].start, in[i].end, in[i].value, in[i].priority);
+	ranges_finish(&ranges);
+	for (size_t i = 0; i < nr_want; i++)
+		cr_assert(ranges_find(&ranges, want[i].address) == want[i].value,
+		          "%s: at %llu: %u, not %u", label, (unsigned long long)want[i].address,
+		          ranges_find(&ranges, want[i].address), want[i].value);
+	ranges_release(&ranges);
+}
+
+Test(ranges, nested_and_overlapping)
+{
+	static const struct range nested[] = {
+	        {100, 200, 0, 0}, {120, 140, 1, 1}, {130, 135, 2, 2}, {300, 400, 3, 0}};
+	static const struct want in_nested[] = {
+	        {99, RANGES_NONE},  {100, 0}, {119, 0},          {120, 1},
+	        {131, 2},           {135, 1}, {140, 0},          {199, 0},
+	        {200, RANGES_NONE}, {399, 3}, {400, RANGES_NONE}};
+	/* the first outranks what begins inside of it and reaches over its end */
+	static const struct range over[] = {{10, 20, 0, 9}, {15, 30, 1, 1}, {28, 29, 2, 0}};
+	static const struct want in_over[] = {
+	        {15, 0}, {19, 0}, {20, 1}, {28, 1}, {30, RANGES_NONE}};
+	static const struct range ends[] = {{0, UINT64_MAX, 0, 0}, {5, 5, 1, 1}, {7, 3, 2, 2}};
+	static const struct want in_ends[] = {{0, 0}, {5, 0}, {UINT64_MAX - 1, 0}};
+
+	check_ranges("nested", nested, ARRAY_SIZE(nested), in_nested, ARRAY_SIZE(in_nested));
+	check_ranges("over", over, ARRAY_SIZE(over), in_over, ARRAY_SIZE(in_over));
+	check_ranges("ends", ends, ARRAY_SIZE(ends), in_ends, ARRAY_SIZE(in_ends));
+	check_ranges("none", NULL, 0, in_nested, 1);
+}
+
+/* Any ranges: what the table says is what a search of all ranges says. */
+Test(ranges, as_a_plain_search)
+{
+	uint64_t state = 1;
+
+	for (int round = 0; round < 200; round++) {
+		struct range in[40];
+		struct ranges ranges = {0};
+
+		for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+			state = hash_u64(state, i);
+			in[i] = (struct range){state % 64, state % 64 + state / 64 % 20,
+			                       (uint32_t)i, (uint32_t)(state >> 40) % 5};
+			ranges_add(&ranges, in[i].start, in[i].end, in[i].value, in[i].priority);
+		}
+		ranges_finish(&ranges);
+		for (uint64_t at = 0; at < 90; at++) {
+			const struct range *best = NULL;
+
+			for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+				if (at >= in[i].start && at < in[i].end &&
+				    (!best || in[i].priority > best->priority ||
+				     (in[i].priority == best->priority &&
+				      in[i].start >= best->start)))
+					best = &in[i];
+			cr_assert(ranges_find(&ranges, at) == (best ? best->value : RANGES_NONE),
+			          "round %d at %llu", round, (unsigned long long)at);
+		}
+		ranges_release(&ranges);
+	}
+}
+
+/* ---- texts ---- */
+
+static struct symtab *map_of(const char *text)
+{
+	size_t size = strlen(text);
+	char *copy = mem_alloc(size + 1);
+
+	memcpy(copy, text, size);
+	return perfmap_parse(copy, size);
+}
+
+static void check_name(const char *label, const struct symtab *symtab, uint64_t address,
+                       const char *want)
+{
+	struct slice name = symtab_find(symtab, address);
+
+	cr_assert(slice_equals(name, want), "%s: at %llx: '%.*s', not '%s'", label,
+	          (unsigned long long)address, (int)name.size, name.at, want);
+}
+
+Test(perfmap, names)
+{
+	struct symtab *map = map_of("1000 20 LazyCompile:*foo bar /srv/a.js:1:2\n"
+	                            "1020 20 Lcom/acme/A;::m\n"
+	                            "1010 8 later one\n"
+	                            "zz 20 not a line\n"
+	                            "0x2000 10 with prefix\n"
+	                            "3000 10 windows\r\n"
+	                            "\n"
+	                            "4000 10\n"
+	                            "5000 10 half a li");
+
+	check_name("blanks", map, 0x1000, "LazyCompile:*foo bar /srv/a.js:1:2");
+	check_name("B53 the later entry wins", map, 0x1012, "later one");
+	check_name("and only where it is", map, 0x1018, "LazyCompile:*foo bar /srv/a.js:1:2");
+	check_name("any byte", map, 0x1020, "Lcom/acme/A;::m");
+	check_name("prefix", map, 0x200f, "with prefix");
+	check_name("end", map, 0x2010, "");
+	check_name("carriage return", map, 0x3000, "windows");
+	check_name("B53 half-written last line", map, 0x5000, "half a li");
+	symtab_free(map);
+	/* the same address twice: the last */
+	map = map_of("1000 10 old\n1000 10 new\n");
+	check_name("B53 reused", map, 0x1000, "new");
+	symtab_free(map);
+}
+
+static struct symtab *kallsyms_of(const char *text, struct err *err)
+{
+	size_t size = strlen(text);
+	char *copy = mem_alloc(size + 1);
+
+	memcpy(copy, text, size);
+	return kallsyms_parse(copy, size, err);
+}
+
+static const char list[] = "0000000000000000 A fixed_percpu_data\n"
+                           "ffffffff81000000 T _stext\n"
+                           "ffffffff81000000 T _text\n"
+                           "ffffffff81000010 t helper\n"
+                           "ffffffff81000020 T __do_sys_x\n"
+                           "ffffffff81000020 T do_sys_x\n"
+                           "ffffffff81000040 D some_data\n"
+                           "ffffffffc0000100 t in_module\t[mod]\n"
+                           "ffffffffc0000000 t first\t[mod]\n";
+
+Test(kallsyms, names)
+{
+	struct err err = {0};
+	struct symtab *symtab = kallsyms_of(list, &err);
+
+	cr_assert(symtab != NULL);
+	check_name("start", symtab, 0xffffffff8100000f, "_stext");
+	check_name("local", symtab, 0xffffffff8100001f, "helper");
+	check_name("fewer underscores", symtab, 0xffffffff81000020, "do_sys_x");
+	check_name("data is no code", symtab, 0xffffffff81000044, "");
+	check_name("unsorted, of a module", symtab, 0xffffffffc0000080, "first");
+	check_name("a page for the last", symtab, 0xffffffffc0000fff, "in_module");
+	check_name("and no more", symtab, 0xffffffffc0001000, "");
+	check_name("absolute numbers are none", symtab, 8, "");
+	cr_assert(symtab->text_address == 0xffffffff81000000);
+	symtab_free(symtab);
+}
+
+Test(kallsyms, B49_hidden_addresses_and_other_boots)
+{
+	struct module_key key = {.kind = MODULE_KERNEL, .path = "[kernel.kallsyms]"};
+	struct err err = {0};
+	struct symtab *symtab =
+	        kallsyms_of("0000000000000000 T _text\n0000000000000000 T a\n", &err);
+
+	cr_assert(symtab == NULL);
+	cr_assert(strstr(err.text, "kptr_restrict") != NULL, "%s", err.text);
+	symtab = kallsyms_of(list, &err);
+	cr_assert(!kallsyms_is_recorded(symtab, &key, &err), "a recording that says nothing");
+	key.text_address = 0xffffffff81000000;
+	cr_assert(kallsyms_is_recorded(symtab, &key, &err));
+	key.text_address = 0xffffffff9a000000;
+	cr_assert(!kallsyms_is_recorded(symtab, &key, &err));
+	cr_assert(strstr(err.text, "another boot") != NULL, "%s", err.text);
+	key.text_address = 0xffffffff81000000;
+	key.build_id = (struct build_id){4, {1, 2, 3, 4}};
+	if (kallsyms_running_build_id().size)
+		cr_assert(!kallsyms_is_recorded(symtab, &key, &err), "another build-id");
+	symtab_free(symtab);
+}
+
+/* ---- demangling ---- */
+
+Test(demangle, names)
+{
+	static const struct {
+		const char *label, *name, *full, *brief;
+	} rows[] = {
+	        {"plain C", "main", "main", "main"},
+	        {"C with underscore", "_start", "_start", "_start"},
+	        {"overload", "_Z1fi", "f(int)", "f"},
+	        {"no return type", "_Z1fIiEiT_", "f<int>(int)", "f"},
+	        {"B20 a parenthesis in template arguments", "_ZN3runIL4Mode1EE4stepEv",
+	         "run<(Mode)1>::step()", "run::step"},
+	        {"B21 operator->", "_ZNK1AptEv", "A::operator->() const", "A::operator->"},
+	        {"B21 operator<", "_ZltRK1AS1_", "operator<(A const&, A const&)", "operator<"},
+	        {"B21 operator()", "_ZN1AclEv", "A::operator()()", "A::operator()"},
+	        {"operator<< with arguments", "_ZlsIcERSoS0_T_",
+	         "operator<< <char>(std::ostream&, char)", "operator<<"},
+	        {"anonymous namespace", "_ZN12_GLOBAL__N_113single_threadE",
+	         "(anonymous namespace)::single_thread", "(anonymous namespace)::single_thread"},
+	        {"lambda", "_ZZ1fvENKUlRiE_clES_", "f()::{lambda(int&)#1}::operator()(int&) const",
+	         "f::{lambda(int&)#1}::operator()"},
+	        {"clone", "_Z1fi.cold", "f(int) [clone .cold]", "f [clone .cold]"},
+	        {"constructor", "_ZN3BarC2Ev", "Bar::Bar()", "Bar::Bar"},
+	        {"ABI tag", "_ZN1A1fB5cxx11Ev", "A::f[abi:cxx11]()", "A::f[abi:cxx11]"},
+	        {"B27 legacy Rust", "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+	         "core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"},
+	        {"B27 legacy Rust, suffix",
+	         "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.123",
+	         "core::fmt::Write::write_fmt [clone .llvm.123]", NULL},
+	        {"B27 Rust v0", "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar",
+	         "mycrate::foo::bar"},
+	        {"B27 Rust v0, trait", "_RNvXCs1234_7mycrateNtB2_1SNtB2_1T1m",
+	         "<mycrate::S as mycrate::T>::m", "<mycrate::S as mycrate::T>::m"},
+	        {"B26 Go", "net/http.(*Conn).serve", "net/http.(*Conn).serve",
+	         "net/http.(*Conn).serve"},
+	        {"D", "_D3foo3barFZv", "foo.bar()", "foo.bar"},
+	        {"Swift", "$s4main3fooyyF", "$s4main3fooyyF", "$s4main3fooyyF"},
+	        {"OCaml", "camlStdlib__List__map_355", "camlStdlib__List__map_355",
+	         "camlStdlib__List__map_355"},
+	        {"not really C++", "_Zq", "_Zq", "_Zq"},
+	};
+	struct buf text = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct slice name = {rows[i].name, strlen(rows[i].name)};
+
+		demangle(name, DEMANGLE_NONE, &text);
+		cr_assert(strcmp(buf_text(&text), rows[i].name) == 0, "%s: none", rows[i].label);
+		if (rows[i].full) {
+			demangle(name, DEMANGLE_FULL, &text);
+			cr_expect(strcmp(buf_text(&text), rows[i].full) == 0, "%s: '%s'",
+			          rows[i].label, text.at);
+		}
+		if (rows[i].brief) {
+			demangle(name, DEMANGLE_SHORT, &text);
+			cr_expect(strcmp(buf_text(&text), rows[i].brief) == 0, "%s: '%s'",
+			          rows[i].label, text.at);
+		}
+	}
+	buf_release(&text);
+}
+
+Test(demangle, short_keeps_what_is_a_name)
+{
+	static const char *const rows[][2] = {
+	        {"std::_Function_handler<void (int&), f()::{lambda(int&)#1}>::_M_invoke(int)",
+	         "std::_Function_handler::_M_invoke"},
+	        {"A<(x->y)>::operator->*<int>(int) const", "A::operator->*"},
+	        {"operator<< <char>(std::ostream&)", "operator<<"},
+	        {"a::operator bool() const", "a::operator bool"},
+	        {"alloc::vec::Vec<T>::push", "alloc::vec::Vec::push"},
+	        {"core::ptr::drop_in_place::<[u8; 4]>", "core::ptr::drop_in_place"},
+	        {"unbalanced<int", "unbalanced<int"},
+	        {"f(int", "f(int"},
+	        {"(anonymous namespace)::f(int)", "(anonymous namespace)::f"},
+	        {"f(int) [clone .cold]", "f [clone .cold]"},
+	        {"f(int) const::{lambda()#1}::operator()() const", "f::{lambda()#1}::operator()"},
+	};
+	struct buf text = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		demangle_shorten((struct slice){rows[i][0], strlen(rows[i][0])}, &text);
+		cr_expect(strcmp(buf_text(&text), rows[i][1]) == 0, "'%s' gives '%s'", rows[i][0],
+		          text.at);
+	}
+	buf_release(&text);
+}
+
+/* A name of a few hundred letters that stands for more than memory can hold. */
+Test(demangle, is_bounded)
+{
+	struct buf name = {0}, text = {0};
+
+	buf_string(&name, "_Z1fSt4pairIiiE");
+	for (int i = 0; i < 60; i++)
+		buf_printf(&name, "St4pairIS%c_S%c_E", i % 2 ? '0' : '1', i % 2 ? '1' : '0');
+	demangle((struct slice){name.at, name.size}, DEMANGLE_FULL, &text);
+	cr_assert(text.size <= DEMANGLE_MAX_OUT);
+	buf_reset(&name);
+	for (int i = 0; i < 100000; i++)
+		buf_string(&name, i ? "P" : "_Z1f");
+	demangle((struct slice){name.at, name.size}, DEMANGLE_FULL, &text);
+	cr_assert(text.size == name.size);
+	buf_release(&name);
+	buf_release(&text);
+}
+
+/* ---- this very program ---- */
+
+Test(symbolize, own_function_and_labels)
+{
+	struct module_options options = {.live = true};
+	struct strtab names = {0};
+	struct symbolize_options how = {.names = &names};
+	struct modules *modules = modules_new(&options);
+	struct symbolizer *symbolizer = symbolizer_new(modules, &how);
+	struct module_key key = {.kind = MODULE_FILE, .path = "/proc/self/exe", .pid = -1};
+	struct module *module = modules_intern(modules, &key);
+	static struct symbol out[SYMBOLIZE_MAX];
+	const struct elffile *elf = module_elf(modules, module);
+	uint64_t vaddr;
+
+	cr_assert(elf != NULL);
+	cr_assert(modules_intern(modules, &key) == module);
+	/* an offset in no function: the ELF header */
+	cr_assert(symbolize(symbolizer, module, 8, false, out) == 1);
+	cr_assert(strcmp(strtab_text(&names, out[0].name), "[exe]") == 0);
+	cr_assert(!out[0].resolved);
+	for (uint64_t off = 0; off < elf->size; off += 4096)
+		cr_assert(symbolize(symbolizer, module, off, true, out) >= 1);
+	cr_assert(!elffile_vaddr(elf, UINT64_MAX, &vaddr));
+	key = (struct module_key){.kind = MODULE_FILE, .path = "/gone (deleted)", .pid = -1};
+	module = modules_intern(modules, &key);
+	symbolize(symbolizer, module, 0x1000, false, out);
+	cr_assert(strcmp(strtab_text(&names, out[0].name), "[gone]") == 0, "%s",
+	          strtab_text(&names, out[0].name));
+	cr_assert(strcmp(module_why(module), "not found") == 0, "%s", module_why(module));
+	key = (struct module_key){.kind = MODULE_JIT, .path = "//anon", .pid = 999999999};
+	symbolize(symbolizer, modules_intern(modules, &key), 0x1000, false, out);
+	cr_assert(strcmp(strtab_text(&names, out[0].name), "[jit]") == 0);
+	symbolizer_free(symbolizer);
+	modules_free(modules);
+	strtab_release(&names);
+}
+
+Test(symbolize, B55_vdso)
+{
+	struct module_options options = {0};
+	struct strtab names = {0};
+	struct symbolize_options how = {.names = &names};
+	struct modules *modules = modules_new(&options);
+	struct symbolizer *symbolizer = symbolizer_new(modules, &how);
+	struct module_key key = {.kind = MODULE_VDSO, .path = "[vdso]", .pid = 1};
+	struct module *module = modules_intern(modules, &key), *other;
+	static struct symbol out[SYMBOLIZE_MAX];
+	bool found = false;
+
+	for (uint64_t off = 0; off < 16384 && !found; off += 4) {
+		symbolize(symbolizer, module, off, false, out);
+		found = strstr(strtab_text(&names, out[0].name), "vdso_clock_gettime") != NULL;
+	}
+	cr_assert(found);
+	key.build_id = (struct build_id){4, {1, 2, 3, 4}};
+	other = modules_intern(modules, &key);
+	cr_assert(module_elf(modules, other) == NULL);
+	cr_assert(strcmp(module_why(other), "build-id differs") == 0);
+	symbolizer_free(symbolizer);
+	modules_free(modules);
+	strtab_release(&names);
+}
