@@ -177,6 +177,9 @@ static void index_release(struct index *index)
 	free(index->starts);
 	free(index->offsets);
 	free(index->rows);
+	index->starts = index->offsets = NULL;
+	index->rows = NULL;
+	index->nr = 0;
 }
 
 /*
@@ -199,7 +202,6 @@ static bool index_from_table(struct index *index, struct cursor table, uint64_t 
 			first = start;
 		if (start < last || offset < 0 || (uint64_t)offset >= index->section.size) {
 			index_release(index);
-			index->nr = 0;
 			return false;
 		}
 		index->starts[i] = (uint32_t)(start - first);

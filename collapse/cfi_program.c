@@ -10,6 +10,8 @@
 #define STATES_MAX                             16 /* nested DW_CFA_remember_state; compilers use one */
 #define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c
 
+enum { X86_64_RSP = 7, AARCH64_SP = 31 };
+
 /* What a CIE says about its FDEs. */
 struct cie {
 	uint64_t code_align;
@@ -299,6 +301,7 @@ static const struct cfi_rule *rule_of(const struct machine *machine)
 {
 	const struct state *state = &machine->now;
 	uint64_t ra_reg = machine->fde->cie.ra_reg;
+	unsigned sp = machine->section->machine == EM_AARCH64 ? AARCH64_SP : X86_64_RSP;
 	union {
 		struct cfi_rule rule;
 		uint8_t room[sizeof(struct cfi_rule) + CFI_NR_REGS * sizeof(struct cfi_place)];
@@ -319,7 +322,7 @@ static const struct cfi_rule *rule_of(const struct machine *machine)
 		has_expr |= place->kind == CFI_AT_EXPR || place->kind == CFI_IS_EXPR;
 		if (reg == ra_reg || place->kind == CFI_SAME)
 			continue;
-		rule->is_simple &= place->kind == CFI_AT_CFA;
+		rule->is_simple &= place->kind == CFI_AT_CFA && reg != sp;
 		rule->places[rule->nr_places] = *place;
 		rule->places[rule->nr_places++].reg = (uint8_t)reg;
 	}

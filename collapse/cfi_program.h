@@ -47,7 +47,7 @@ struct cfi_rule {
 	struct cfi_place ra;    /* CFI_SAME: in the return address register */
 	bool is_signal;         /* the caller was interrupted, not calling */
 	bool is_signed;         /* the return address carries a signature (aarch64) */
-	bool is_simple;         /* cfa from a register, everything else CFI_AT_CFA */
+	bool is_simple;         /* cfa from a register, sp is the cfa, all else CFI_AT_CFA */
 	uint8_t nr_places;
 	struct cfi_place places[]; /* registers other than the return address, by number */
 };

@@ -60,14 +60,19 @@ static bool starts(const struct code *code, const void *bytes, size_t size)
 
 static int ra_hint(const struct code *code)
 {
-	if (starts(code, "\x55", 1) ||                 /* push %rbp */
-	    starts(code, "\xf3\x0f\x1e\xfa\x55", 5) || /* endbr64; push %rbp */
-	    starts(code, "\xc3", 1) ||                 /* ret */
-	    starts(code, "\xf3\xc3", 2) ||             /* rep ret */
-	    starts(code, "\xc2", 1))                   /* ret imm16 */
+	if (starts(code, "\xf3\x0f\x1e\xfa", 4) || /* endbr64 */
+	    starts(code, "\x55", 1) ||             /* push %rbp */
+	    starts(code, "\x48\x83\xec", 3) ||     /* sub $imm8,%rsp */
+	    starts(code, "\x48\x81\xec", 3) ||     /* sub $imm32,%rsp */
+	    starts(code, "\xc3", 1) ||             /* ret */
+	    starts(code, "\xf3\xc3", 2) ||         /* rep ret */
+	    starts(code, "\xc2", 1))               /* ret imm16 */
 		return 0;
 	if (starts(code, "\x48\x89\xe5", 3) || starts(code, "\x48\x8b\xec", 3)) /* mov %rsp,%rbp */
 		return 8;
+	if (starts(code, "\x48\x83\xc4", 3) && code->end - code->at >= 5 && code->at[4] == 0xc3 &&
+	    code->at[3] < 0x80) /* add $imm8,%rsp; ret */
+		return code->at[3];
 	return REGS_NO_HINT;
 }
 
