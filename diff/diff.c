@@ -13,6 +13,7 @@
 #include "share/msg.h"
 #include "share/num.h"
 #include "share/opts.h"
+#include "share/svgdata.h"
 
 #include <unistd.h>
 
@@ -253,13 +254,36 @@ static int parse(struct config *config, struct opts *opts, struct err *err)
 	return rc < 0 ? -1 : check_operands(config, err);
 }
 
+/* The profile that one of our pictures carries takes the place of the picture. */
+static struct input *open_operand(const char *path, struct err *err)
+{
+	struct input *in = input_open(path, 0, err), *inside;
+	struct slice all;
+	struct buf folded = {0};
+	const char *head;
+	size_t size;
+
+	if (!in || input_peek(in, 1, &head, &size, err) < 0 || !size || *head != '<')
+		return in;
+	if (input_all(in, SVGDATA_MAX_FOLDED, &all, err) < 0 ||
+	    svgdata_to_folded(all, &folded, err) < 0) {
+		err_prefix(err, "cannot read '%s' as a picture", input_name(in));
+		inside = NULL;
+	} else {
+		inside = input_of_bytes(input_name(in), &folded);
+	}
+	buf_release(&folded);
+	input_close(in);
+	return inside;
+}
+
 /* Reads every input; *incomplete where lines had to be skipped. */
 static int read_all(const struct config *config, struct join *join, bool *incomplete,
                     struct err *err)
 {
 	for (size_t i = 0; i < config->nr_operands; i++) {
 		const struct operand *operand = &config->operands[i];
-		struct input *in = input_open(operand->path, 0, err);
+		struct input *in = open_operand(operand->path, err);
 		char bad[512];
 		int rc;
 

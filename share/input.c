@@ -133,6 +133,20 @@ fail:
 	return NULL;
 }
 
+struct input *input_of_bytes(const char *name, struct buf *bytes)
+{
+	struct input *in = mem_zalloc(sizeof(*in));
+
+	in->name = mem_strdup(name);
+	in->fd = -1;
+	in->decoded_buf = *bytes;
+	*bytes = (struct buf){0};
+	in->window = in->decoded_buf.at;
+	in->end = in->decoded_buf.size;
+	in->at_end = true;
+	return in;
+}
+
 void input_close(struct input *in)
 {
 	if (!in)

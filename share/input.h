@@ -11,6 +11,7 @@
 #ifndef SHARE_INPUT_H
 #define SHARE_INPUT_H
 
+#include "share/buf.h"
 #include "share/compat.h"
 #include "share/err.h"
 
@@ -24,6 +25,12 @@ struct input;
  */
 struct input *input_open(const char *path, uint64_t limit, struct err *err);
 void input_close(struct input *in);
+
+/*
+ * Bytes that are in memory already, decoded as they are; *bytes is taken over
+ * and left empty. Never NULL.
+ */
+struct input *input_of_bytes(const char *name, struct buf *bytes);
 
 /* The name for messages: the path, or "stdin". */
 const char *input_name(const struct input *in);

@@ -39,6 +39,7 @@
 
 #include "share/buf.h"
 #include "share/compat.h"
+#include "share/err.h"
 #include "share/weight.h"
 
 #define SVGDATA_ID "flame-data"
@@ -52,5 +53,15 @@
 
 /* Appends a number. */
 void svgdata_number(struct buf *out, weight_fx value);
+
+/* The result of svgdata_to_folded() is held to this many bytes. */
+#define SVGDATA_MAX_FOLDED ((size_t)1 << 30)
+
+/*
+ * Appends the profile that a picture carries as folded text, header first,
+ * root first whatever the picture merged from. picture: all of its bytes.
+ * Returns 0, or -1 where there is no data block, or a damaged one.
+ */
+int svgdata_to_folded(struct slice picture, struct buf *out, struct err *err);
 
 #endif
