@@ -174,6 +174,11 @@ static bool ends_in_two_counts(struct slice line)
 	return line.size > 0;
 }
 
+static bool is_recording(struct slice head)
+{
+	return slice_starts(head, "PERFILE2") || slice_starts(head, "2ELIFREP");
+}
+
 static int decide_columns(struct folded_reader *reader, struct err *err)
 {
 	const char *at, *end;
@@ -182,6 +187,12 @@ static int decide_columns(struct folded_reader *reader, struct err *err)
 
 	if (input_peek(reader->in, LOOK_AHEAD, &at, &size, err) < 0)
 		return -1;
+	/* lines that look like stacks turn up by chance in bytes of this kind */
+	if (is_recording((struct slice){at, size}))
+		return err_set(
+		        err,
+		        "'%s' is a perf.data recording, not folded stacks; fold it with collapse",
+		        input_name(reader->in));
 	reader->nr_columns = 1;
 	end = at + size;
 	while (at < end) {
@@ -286,7 +297,7 @@ const char *folded_looks_like(const char *head, size_t size)
 {
 	struct slice s = {head, size};
 
-	if (slice_starts(s, "PERFILE2") || slice_starts(s, "2ELIFREP"))
+	if (is_recording(s))
 		return "a perf.data recording";
 	if (slice_starts(s, "\x7f"
 	                    "ELF"))
