@@ -9,6 +9,12 @@
 #define FORMATS(X)                                                                                 \
 	X(cpuprofile)                                                                              \
 	X(heapprofile)                                                                             \
-	X(chrome_trace)
+	X(chrome_trace)                                                                            \
+	X(firefox)                                                                                 \
+	X(speedscope)                                                                              \
+	X(safari)                                                                                  \
+	X(dhat)                                                                                    \
+	X(ghc_json)                                                                                \
+	X(papyrus)
 
 #endif

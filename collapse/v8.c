@@ -12,8 +12,8 @@
 #include "collapse/format.h"
 
 #include "collapse/jsontok.h"
+#include "collapse/jsontree.h"
 #include "collapse/v8profile.h"
-#include "share/mem.h"
 
 static int detect_cpu(struct slice head, bool is_all UNUSED)
 {
@@ -34,114 +34,70 @@ static int detect_heap(struct slice head, bool is_all UNUSED)
 	               0;
 }
 
-/* A nested tree: each object holds its children. */
-struct tree {
-	struct folder *folder;
-	const struct format_options *options;
-	struct stacktable table;
-	weight_fx *self; /* by row */
-	size_t nr, capacity;
-	uint32_t *open; /* rows of the objects around the place read now */
-	size_t nr_open, open_capacity;
-};
-
-static void open_row(struct tree *tree)
-{
-	uint32_t parent = tree->nr_open ? tree->open[tree->nr_open - 1] : STACKTABLE_NONE;
-
-	MEM_GROW(tree->self, tree->nr, tree->capacity);
-	MEM_GROW(tree->open, tree->nr_open, tree->open_capacity);
-	tree->self[tree->nr++] = 0;
-	tree->open[tree->nr_open++] = stacktable_add(&tree->table, parent, STACKTABLE_NONE);
-}
-
 /*
- * Takes the object of a node and all below it. self_key: the key of its own
- * weight. Old nodes carry the keys of a callFrame themselves.
+ * Takes a nested tree. self_key: the key of an object's own weight. Old nodes
+ * carry the keys of a callFrame themselves.
  */
-static void take_tree(struct tree *tree, struct json *json, const char *self_key)
+static void take_tree(struct jsontree *tree, struct json *json, struct folder *folder,
+                      const struct format_options *options, const char *self_key)
 {
-	struct buf function = {0}, url = {0};
-	struct slice key;
+	struct slice key, function = {0}, url = {0};
+	struct buf function_text = {0}, url_text = {0};
+	uint32_t row, last_row = UINT32_MAX;
+	int64_t line = -1;
 
-	if (!json_object(json))
-		return;
-	open_row(tree);
-	while (tree->nr_open) {
-		uint32_t row = tree->open[tree->nr_open - 1];
-		struct slice function_name = {0}, url_name = {0};
-		bool is_old = false, went_down = false;
-		int64_t line = -1;
+	jsontree_begin(tree, json);
+	while (jsontree_key(tree, json, &row, &key)) {
+		uint32_t *name = &tree->table.rows[row].name;
 		__int128 value;
 
-		while (!went_down && json_key(json, &key)) {
-			if (slice_equals(key, "children") && json_peek(json) == '[') {
-				json_array(json);
-				went_down = true;
-			} else if (slice_equals(key, self_key)) {
-				if (json_fixed(json, &value) && value > 0)
-					tree->self[row] = (weight_fx)value;
-			} else if (slice_equals(key, "callFrame")) {
-				tree->table.rows[row].name =
-				        v8_call_frame(json, tree->folder, tree->options, &function);
-			} else if (slice_equals(key, "functionName")) {
-				function_name = json_text(json, &function);
-				is_old = true;
-			} else if (slice_equals(key, "url")) {
-				url_name = json_text(json, &url);
-			} else if (slice_equals(key, "lineNumber")) {
-				line = json_index(json) - 1;
-			} else {
-				json_skip(json);
-			}
+		if (row != last_row) {
+			function = url = (struct slice){0};
+			line = -1;
 		}
-		if (is_old)
-			tree->table.rows[row].name = v8_frame_name(tree->folder, tree->options,
-			                                           function_name, url_name, line);
-		if (json->bad)
-			break;
-		/* behind an object's end: its siblings, else the rest of the parent */
-		if (!went_down)
-			tree->nr_open--;
-		while (went_down || tree->nr_open) {
-			went_down = false;
-			if (!json_item(json))
-				break;
-			if (json_object(json)) {
-				open_row(tree);
-				break;
-			}
-			went_down = true;
+		last_row = row;
+		if (slice_equals(key, self_key)) {
+			if (json_fixed(json, &value) && value > 0)
+				tree->self[row] = (weight_fx)value;
+			continue;
 		}
+		if (slice_equals(key, "callFrame")) {
+			*name = v8_call_frame(json, folder, options, &function_text);
+			continue;
+		}
+		if (slice_equals(key, "functionName")) {
+			function = json_text(json, &function_text);
+		} else if (slice_equals(key, "url")) {
+			url = json_text(json, &url_text);
+		} else if (slice_equals(key, "lineNumber")) {
+			line = json_index(json) - 1;
+		} else {
+			json_skip(json);
+			continue;
+		}
+		if (function.at)
+			*name = v8_frame_name(folder, options, function, url, line);
 	}
-	buf_release(&function);
-	buf_release(&url);
+	buf_release(&function_text);
+	buf_release(&url_text);
 }
 
-static int fold_tree(struct tree *tree, struct format_report *report, struct err *err)
+static int fold_tree(struct jsontree *tree, struct folder *folder, struct format_report *report,
+                     struct err *err)
 {
-	for (uint32_t row = 0; row < tree->nr; row++) {
-		if (!tree->self[row])
-			continue;
-		if (!format_count(tree->folder, stacktable_node(&tree->table, tree->folder, 0, row),
+	for (uint32_t row = 0; row < tree->nr; row++)
+		if (tree->self[row] &&
+		    !format_count(folder, stacktable_node(&tree->table, folder, 0, row),
 		                  tree->self[row], report, err))
 			return -1;
-	}
 	return 0;
-}
-
-static void tree_release(struct tree *tree)
-{
-	stacktable_release(&tree->table);
-	free(tree->self);
-	free(tree->open);
 }
 
 static int parse_cpu(struct input *in, struct folder *folder, const struct format_options *options,
                      struct folded_header *header, struct format_report *report, struct err *err)
 {
 	static const char *const values[] = {"samples", "time"};
-	struct tree tree = {.folder = folder, .options = options};
+	struct jsontree tree = {0};
 	struct v8_profile profile;
 	struct slice text, key;
 	struct json json;
@@ -163,7 +119,7 @@ static int parse_cpu(struct input *in, struct folder *folder, const struct forma
 		if (!profile.nr_nodes && json_object(&again)) {
 			while (json_key(&again, &key)) {
 				if (slice_equals(key, "head"))
-					take_tree(&tree, &again, "hitCount");
+					take_tree(&tree, &again, folder, options, "hitCount");
 				else
 					json_skip(&again);
 			}
@@ -174,13 +130,13 @@ static int parse_cpu(struct input *in, struct folder *folder, const struct forma
 	if (tree.nr && value) {
 		result = err_set(err, "this profile has no times, only hit counts");
 	} else if (tree.nr) {
-		result = fold_tree(&tree, report, err);
+		result = fold_tree(&tree, folder, report, err);
 		report->nr_samples = (uint64_t)(folder->total / WEIGHT_ONE);
 	} else {
 		result = v8_profile_fold(&profile, 0, value, report, err);
 	}
 	v8_profile_release(&profile);
-	tree_release(&tree);
+	jsontree_release(&tree);
 	return result;
 }
 
@@ -189,7 +145,7 @@ static int parse_heap(struct input *in, struct folder *folder, const struct form
                       struct err *err)
 {
 	static const char *const values[] = {"bytes"};
-	struct tree tree = {.folder = folder, .options = options};
+	struct jsontree tree = {0};
 	struct slice text, key;
 	struct json json;
 	size_t value;
@@ -203,15 +159,15 @@ static int parse_heap(struct input *in, struct folder *folder, const struct form
 	if (json_object(&json)) {
 		while (json_key(&json, &key)) {
 			if (slice_equals(key, "head"))
-				take_tree(&tree, &json, "selfSize");
+				take_tree(&tree, &json, folder, options, "selfSize");
 			else
 				json_skip(&json);
 		}
 	}
 	if (json.bad)
 		format_bad(report, "offset %zu: %s", json.bad_offset, json.bad);
-	result = fold_tree(&tree, report, err);
-	tree_release(&tree);
+	result = fold_tree(&tree, folder, report, err);
+	jsontree_release(&tree);
 	return result;
 }
 
