@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/events.h"
 
+#include "collect/probes.h"
 #include "collect/sysevents.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -231,6 +232,8 @@ static int parse_event(struct event_list *events, const char *text, struct err *
 	}
 	if (strncmp(text, "mem:", 4) == 0)
 		return parse_breakpoint(events, text, err);
+	if (probes_is(text))
+		return probes_parse(events, text, err);
 	if (strchr(text, '/'))
 		return sysevents_pmu(events, text, err);
 	if (strchr(text, ':'))
@@ -240,58 +243,69 @@ static int parse_event(struct event_list *events, const char *text, struct err *
 	return unknown_event(text, err);
 }
 
+/* Whether an event of this name needs no asking of the kernel. */
+static bool is_known_name(struct slice name)
+{
+	char cache[48];
+
+	if (name.size >= 2 && name.at[0] == 'r' &&
+	    strspn(name.at + 1, "0123456789abcdefABCDEF") >= name.size - 1)
+		return true;
+	for (size_t i = 0; i < nr_event_names; i++)
+		if (slice_equals(name, event_names[i].name))
+			return true;
+	for (size_t i = 0; event_cache_name(i, cache); i++)
+		if (slice_equals(name, cache))
+			return true;
+	return false;
+}
+
+/* Colons that belong to the name of an event which begins so. */
+static size_t colons_of_name(const char *text, size_t size)
+{
+	static const struct {
+		const char *prefix;
+		size_t nr;
+	} kinds[] = {
+	        {"mem:", 2},  {"uprobe:", 2}, {"uretprobe:", 2},
+	        {"usdt:", 3}, {"kprobe:", 1}, {"kretprobe:", 1},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (slice_starts((struct slice){text, size}, kinds[i].prefix))
+			return kinds[i].nr;
+	return 1; /* subsystem:name */
+}
+
 /*
- * Where the modifiers of an item begin: after the last ":" that is followed
- * by modifier letters only, unless that colon belongs to the event's name
- * (mem:ADDR:rw, subsystem:name) or after the second "/" of a PMU event.
+ * The size of the name of an item; its modifiers begin at *modifiers (size
+ * where there are none): after the second "/" of a PMU event, after the colon
+ * of a known name, else after a last colon beyond those of the name.
  */
 static size_t name_size(const char *text, size_t size, size_t *modifiers)
 {
-	static const char *const prefixes[] = {"mem:", "uprobe:", "uretprobe:", "usdt:"};
-	size_t colons = 0, keep = 1;
-	const char *last = NULL;
+	const char *slash = memchr(text, '/', size), *first = memchr(text, ':', size), *last;
+	size_t colons = 0;
 
 	*modifiers = size;
-	if (memchr(text, '/', size) && text[0] != '/') {
-		const char *first = memchr(text, '/', size);
-		const char *colon = memchr(text, ':', size);
+	if (slash && (!first || slash < first)) {
+		size_t end = (size_t)((const char *)memrchr(text, '/', size) - text) + 1;
 
-		if (!colon || first < colon) {
-			const char *second = memrchr(text, '/', size);
-			size_t end = (size_t)(second - text) + 1;
-
-			*modifiers = end < size && text[end] == ':' ? end + 1 : end;
-			return end;
-		}
+		*modifiers = end < size && text[end] == ':' ? end + 1 : end;
+		return end;
 	}
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] == ':') {
-			colons++;
-			last = text + i;
-		}
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
-		if (size > strlen(prefixes[i]) && !memcmp(text, prefixes[i], strlen(prefixes[i])))
-			keep = strcmp(prefixes[i], "usdt:") == 0 ? 3 : 2;
-	if (!last || !is_modifiers(last + 1, size - (size_t)(last - text) - 1))
+	if (!first)
 		return size;
-	/* one colon and no known name before it: subsystem:name */
-	if (colons == 1) {
-		bool known =
-		        size >= 2 && text[0] == 'r' &&
-		        strspn(text + 1, "0123456789abcdefABCDEF") >= (size_t)(last - text) - 1;
-		char name[48];
-
-		for (size_t i = 0; i < nr_event_names && !known; i++)
-			known = slice_equals((struct slice){text, (size_t)(last - text)},
-			                     event_names[i].name);
-		for (size_t i = 0; !known && event_cache_name(i, name); i++)
-			known = slice_equals((struct slice){text, (size_t)(last - text)}, name);
-		if (!known)
-			return size;
-	} else if (colons <= keep) {
-		return size;
+	if (is_known_name((struct slice){text, (size_t)(first - text)})) {
+		*modifiers = (size_t)(first - text) + 1;
+		return (size_t)(first - text);
 	}
+	last = memrchr(text, ':', size);
+	for (size_t i = 0; i < size; i++)
+		colons += text[i] == ':';
+	if (colons <= colons_of_name(text, size) ||
+	    !is_modifiers(last + 1, size - (size_t)(last - text) - 1))
+		return size;
 	*modifiers = (size_t)(last - text) + 1;
 	return (size_t)(last - text);
 }
@@ -337,6 +351,9 @@ static size_t item_size(const char *text)
 	bool pmu = false;
 	size_t i;
 
+	/* the slashes in a probe's path open nothing */
+	if (probes_is(text))
+		return strcspn(text, ",}");
 	for (i = 0; text[i]; i++) {
 		if (text[i] == '/')
 			pmu = !pmu;

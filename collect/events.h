@@ -33,7 +33,8 @@ struct event {
 	bool weak_group;   /* the group may be broken up */
 	bool most_precise; /* modifier P: the highest precise level that opens */
 
-	uint64_t *ids; /* one per opened descriptor */
+	size_t words_to_chain; /* of a sample with a stack copy; 0 = samples are not looked into */
+	uint64_t *ids;         /* one per opened descriptor */
 	size_t nr_ids, ids_capacity;
 	uint64_t nr_samples, nr_lost, nr_throttled;
 };

@@ -192,8 +192,9 @@ static int map_rings(struct recorder *recorder, size_t size)
 
 static int map_all(struct recorder *recorder, struct err *err)
 {
-	size_t size =
-	        recorder->ring_size ? recorder->ring_size : sampling_ring_size(recorder->sampling);
+	size_t size = recorder->ring_size ?
+	                      recorder->ring_size :
+	                      sampling_ring_size(recorder->sampling, recorder->events);
 
 	recorder->asked_ring_size = size;
 	while (map_rings(recorder, size) < 0) {
@@ -277,10 +278,7 @@ static void set_tracking(struct recorder *recorder)
 		struct perf_event_attr *attr = &events->at[i].attr;
 
 		attr->watermark = 1;
-		attr->wakeup_watermark =
-		        (uint32_t)(recorder->ring_size ? recorder->ring_size :
-		                                         sampling_ring_size(recorder->sampling)) /
-		        4;
+		attr->wakeup_watermark = (uint32_t)recorder->ring_size / 4;
 		attr->write_backward = recorder->overwrite;
 		if (recorder->target->command && !recorder->target->system && !recorder->hold &&
 		    events->at[i].leader == i)
@@ -290,14 +288,9 @@ static void set_tracking(struct recorder *recorder)
 	}
 }
 
-/* Fields in front of the chain; 0 where samples are not of a shape we walk. */
-static size_t words_before_chain(const struct event_list *events)
+/* 8-byte fields in front of the chain; 0 where there is no stack copy to shorten. */
+static size_t words_to_chain(uint64_t type)
 {
-	uint64_t type = events->at[0].attr.sample_type;
-
-	for (size_t i = 0; i < events->nr; i++)
-		if (events->at[i].attr.sample_type != type)
-			return 0;
 	if (!(type & PERF_SAMPLE_STACK_USER) || (type & (PERF_SAMPLE_READ | PERF_SAMPLE_RAW)))
 		return 0;
 	return 1 + (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
@@ -308,11 +301,18 @@ static size_t words_before_chain(const struct event_list *events)
 
 int recorder_open(struct recorder *recorder, struct err *err)
 {
+	if (!recorder->ring_size)
+		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
+	recorder->asked_ring_size = recorder->ring_size;
 	set_tracking(recorder);
 	if (open_all(recorder, err) < 0 || map_all(recorder, err) < 0 ||
 	    learn_ids(recorder, err) < 0)
 		return -1;
-	recorder->stack_words = words_before_chain(recorder->events);
+	for (size_t i = 0; i < recorder->events->nr; i++) {
+		struct event *event = &recorder->events->at[i];
+
+		event->words_to_chain = words_to_chain(event->attr.sample_type);
+	}
 	recorder->rec->trailer_id = recorder->events->at[0].ids[0];
 	for (size_t i = 0; i < recorder->nr_slots; i++) {
 		const struct recorder_slot *slot = &recorder->slots[i];
@@ -387,10 +387,10 @@ static void copy(struct recorder *recorder, struct ring *ring, uint64_t from, ui
  * second size behind it. The pages are not ours to write to.
  */
 static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header)
+                         const struct perf_event_header *header, const struct event *event)
 {
-	const struct perf_event_attr *attr = &recorder->events->at[0].attr;
-	uint64_t field = at + recorder->stack_words * 8, end = at + header->size, size, used, cut;
+	const struct perf_event_attr *attr = &event->attr;
+	uint64_t field = at + event->words_to_chain * 8, end = at + header->size, size, used, cut;
 	struct perf_event_header shorter = *header;
 
 	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
@@ -421,10 +421,11 @@ static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t 
 	return true;
 }
 
-static void count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header)
+/* Returns the event of a sample, NULL for other records. */
+static struct event *count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                                  const struct perf_event_header *header)
 {
-	struct event *event;
+	struct event *event = NULL;
 
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
@@ -432,7 +433,7 @@ static void count_record(struct recorder *recorder, const struct ring *ring, uin
 		event = event_of(recorder, *ring_u64(ring, at + 8));
 		if (event)
 			event->nr_samples++;
-		break;
+		return event;
 	case PERF_RECORD_LOST:
 		recorder->nr_lost += *ring_u64(ring, at + 16);
 		break;
@@ -446,6 +447,7 @@ static void count_record(struct recorder *recorder, const struct ring *ring, uin
 			event->nr_throttled++;
 		break;
 	}
+	return NULL;
 }
 
 static void read_ring(struct recorder *recorder, struct ring *ring)
@@ -454,6 +456,7 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 
 	while (at < ring->head) {
 		struct perf_event_header header;
+		const struct event *event;
 		uint64_t next;
 
 		memcpy(&header, ring_u64(ring, at), sizeof(header));
@@ -465,11 +468,11 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 			run = at = ring->head;
 			break;
 		}
-		count_record(recorder, ring, at, &header);
-		if (header.type == PERF_RECORD_SAMPLE && recorder->stack_words) {
+		event = count_record(recorder, ring, at, &header);
+		if (event && event->words_to_chain) {
 			copy(recorder, ring, run, at);
 			run = at;
-			if (copy_trimmed(recorder, ring, at, &header))
+			if (copy_trimmed(recorder, ring, at, &header, event))
 				run = next;
 		}
 		at = next;

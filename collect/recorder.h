@@ -42,7 +42,6 @@ struct recorder {
 	size_t nr_rings;
 	struct recorder_id *ids; /* hash: event id -> index */
 	size_t nr_ids_mask;
-	size_t stack_words; /* 8-byte fields of a sample in front of the call chain */
 	uint64_t nr_samples, nr_lost, nr_throttled, nr_malformed;
 	uint64_t nr_trimmed_bytes;
 	uint64_t enabled_ns, disabled_ns; /* by the recording's clock; 0 = unknown */

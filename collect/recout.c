@@ -102,14 +102,29 @@ static void end_with_trailer(struct recout *rec, uint32_t pid, uint32_t tid)
 /* A record's size is 16 bits: that many ids fit into one HEADER_ATTR. */
 #define MAX_IDS ((65528 - sizeof(struct perf_event_header) - sizeof(struct perf_event_attr)) / 8)
 
+/* Beyond the ids of real tracepoints, which have 16 bits. */
+#define FIRST_PROBE_ID 0x10000
+
 void recout_events(struct recout *rec, const struct event_list *events)
 {
 	for (size_t i = 0; i < events->nr; i++) {
 		const struct event *event = &events->at[i];
 		size_t nr = MIN_OF(event->nr_ids, MAX_IDS);
 
+		struct perf_event_attr attr = event->attr;
+
+		/*
+		 * perf script prints no frames of types that it does not know when it
+		 * reads a pipe (process_attr() of builtin-script.c, 6.1): probes are
+		 * told as tracepoints, as those are that perf probe makes of them.
+		 */
+		if (event->probe) {
+			attr.type = PERF_TYPE_TRACEPOINT;
+			attr.config = FIRST_PROBE_ID + i;
+			attr.config1 = attr.config2 = 0;
+		}
 		begin(rec, PERFREC_HEADER_ATTR, 0);
-		buf_add(&rec->record, &event->attr, sizeof(event->attr));
+		buf_add(&rec->record, &attr, sizeof(attr));
 		buf_add(&rec->record, event->ids, nr * 8);
 		end(rec);
 	}

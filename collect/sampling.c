@@ -18,6 +18,10 @@
 #define USER_REGS 0ull
 #endif
 
+/* Stack copied with events that come at a rate of their own, with CHAIN_AUTO. */
+#define COUNTED_STACK (8 * 1024)
+#define COUNTED_RING  (8u << 20)
+
 int sampling_parse_chain(struct sampling *sampling, const char *text, struct err *err)
 {
 	const char *comma = strchr(text, ',');
@@ -103,10 +107,13 @@ static void apply_chain(const struct sampling *sampling, struct perf_event_attr 
 	if (sampling->chain == CHAIN_NONE)
 		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	if (sampling->stack_size && USER_REGS && !attr->exclude_user) {
+	if (sampling->stack_size && USER_REGS != 0 && !attr->exclude_user) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = USER_REGS;
 		attr->sample_stack_user = sampling->stack_size;
+		/* nobody knows how often such events come: each shall cost little */
+		if (sampling->chain == CHAIN_AUTO && !attr->freq)
+			attr->sample_stack_user = MIN_OF(sampling->stack_size, COUNTED_STACK);
 	}
 	/* the user half comes from the copy alone */
 	if (sampling->chain == CHAIN_DWARF)
@@ -125,7 +132,7 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 
 	attr->size = sizeof(*attr);
 	attr->sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-	                     PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	                     PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->read_format |= PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	attr->sample_id_all = 1;
 	attr->disabled = 1;
@@ -146,6 +153,13 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 	} else if (sampling->period) {
 		attr->sample_period = sampling->period;
 	}
+	/*
+	 * A fixed period need not be told; worse, the kernel takes the wish to
+	 * know it as one for a sample at each single hit of a software event
+	 * (perf_swevent_event() of kernel/events/core.c).
+	 */
+	if (attr->freq)
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
 	if (sampling->addresses)
 		attr->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
 	if (sampling->weights)
@@ -176,13 +190,16 @@ void sampling_apply(struct sampling *sampling, struct event_list *events, size_t
 	}
 }
 
-size_t sampling_ring_size(const struct sampling *sampling)
+size_t sampling_ring_size(const struct sampling *sampling, const struct event_list *events)
 {
 	/* a chain of 127 entries of 8 bytes, and the rest of a sample */
 	uint64_t sample = 1200 + sampling->stack_size;
 	uint64_t half_second = samples_per_second(sampling) * sample / 2;
 	size_t size = 512 * 1024;
 
+	for (size_t i = 0; i < events->nr; i++)
+		if (!events->at[i].attr.freq && events->at[i].attr.sample_period < 1000)
+			half_second = MAX_OF(half_second, COUNTED_RING);
 	while (size < half_second && size < (16u << 20))
 		size *= 2;
 	return size;

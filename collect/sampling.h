@@ -50,7 +50,10 @@ int sampling_parse_clock(struct sampling *sampling, const char *text, struct err
  */
 void sampling_apply(struct sampling *sampling, struct event_list *events, size_t nr_cpus);
 
-/* Data bytes of a ring that holds half a second of the worst case; a power of two. */
-size_t sampling_ring_size(const struct sampling *sampling);
+/*
+ * Data bytes of a ring that holds half a second of the worst case, a power of
+ * two; for events at a rate of their own a guess.
+ */
+size_t sampling_ring_size(const struct sampling *sampling, const struct event_list *events);
 
 #endif
