@@ -2,22 +2,16 @@
 #include "collapse/cfi.h"
 
 #include "collapse/cursor.h"
+#include "collapse/debugfile.h"
 #include "share/mem.h"
 
 #include <dwarf.h>
-#include <gelf.h>
+#include <elf.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define SEGMENTS_MAX 64
-
 /* _start is shorter than this on every libc */
 #define ENTRY_SIZE 64
-
-struct segment {
-	uint64_t off, vaddr, size;
-	bool executable;
-};
 
 typedef _Atomic(const struct cfi_rows *) rows_slot;
 
@@ -32,14 +26,7 @@ struct index {
 };
 
 struct cfi {
-	Elf *elf, *debug;
-	uint16_t machine;
-	uint64_t entry;
-	const uint8_t *file;
-	size_t file_size;
-	struct segment segments[SEGMENTS_MAX];
-	size_t nr_segments;
-
+	struct elffile *file;
 	struct index eh_frame;
 	struct index debug_frame; /* filled when .eh_frame first knows no answer */
 	atomic_bool debug_frame_tried;
@@ -55,112 +42,41 @@ static const struct cfi_rows no_rows;
 
 bool cfi_vaddr(const struct cfi *cfi, uint64_t off, uint64_t *vaddr)
 {
-	const struct segment *found = NULL;
-
-	for (size_t i = 0; i < cfi->nr_segments; i++) {
-		const struct segment *segment = &cfi->segments[i];
-
-		if (off - segment->off < segment->size && (!found || segment->executable))
-			found = segment;
-	}
-	if (!found)
-		return false;
-	*vaddr = off - found->off + found->vaddr;
-	return true;
-}
-
-/* The file's bytes from vaddr to the end of its segment. */
-static struct cursor bytes_at(const struct cfi *cfi, uint64_t vaddr)
-{
-	for (size_t i = 0; i < cfi->nr_segments; i++) {
-		const struct segment *segment = &cfi->segments[i];
-		uint64_t at = vaddr - segment->vaddr;
-
-		if (at < segment->size)
-			return cursor_of(cfi->file + segment->off + at,
-			                 (size_t)(segment->size - at));
-	}
-	return (struct cursor){.bad = true};
+	return elffile_vaddr(cfi->file, off, vaddr);
 }
 
 struct code cfi_code(const struct cfi *cfi, uint64_t off)
 {
-	for (size_t i = 0; i < cfi->nr_segments; i++) {
-		const struct segment *segment = &cfi->segments[i];
+	const struct elffile *file = cfi->file;
 
-		if (segment->executable && off - segment->off < segment->size)
-			return (struct code){cfi->file + segment->off, cfi->file + off,
-			                     cfi->file + segment->off + segment->size};
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *segment = &file->segments[i];
+		uint64_t size =
+		        MIN_OF(segment->file_size, file->size - MIN_OF(segment->off, file->size));
+
+		if (segment->type == PT_LOAD && (segment->flags & PF_X) &&
+		    off - segment->off < size)
+			return (struct code){file->bytes + segment->off, file->bytes + off,
+			                     file->bytes + segment->off + size};
 	}
 	return (struct code){0};
 }
 
 bool cfi_is_entry(const struct cfi *cfi, uint64_t vaddr)
 {
-	return vaddr - cfi->entry < ENTRY_SIZE;
+	return cfi->file->entry && vaddr - cfi->file->entry < ENTRY_SIZE;
 }
 
-uint16_t cfi_machine(const struct cfi *cfi)
+static bool section_open(struct cfi_section *section, struct elffile *file, const char *name)
 {
-	return cfi->machine;
-}
+	struct elf_section *found = elffile_section(file, name);
+	struct slice data = found ? elffile_data(file, found) : (struct slice){0};
 
-static void segments_read(struct cfi *cfi)
-{
-	size_t nr = 0;
-	GElf_Phdr phdr;
-
-	if (elf_getphdrnum(cfi->elf, &nr) != 0)
-		return;
-	for (size_t i = 0; i < nr && cfi->nr_segments < SEGMENTS_MAX; i++) {
-		if (!gelf_getphdr(cfi->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD ||
-		    phdr.p_offset >= cfi->file_size)
-			continue;
-		cfi->segments[cfi->nr_segments++] =
-		        (struct segment){phdr.p_offset, phdr.p_vaddr,
-		                         MIN_OF(phdr.p_filesz, cfi->file_size - phdr.p_offset),
-		                         (phdr.p_flags & PF_X) != 0};
-	}
-}
-
-static bool section_find(Elf *elf, const char *name, Elf_Scn **found, GElf_Shdr *shdr)
-{
-	size_t strings;
-
-	if (elf_getshdrstrndx(elf, &strings) != 0)
+	if (data.size == 0 || data.size > UINT32_MAX)
 		return false;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		const char *its;
-
-		if (!gelf_getshdr(scn, shdr) || shdr->sh_type == SHT_NOBITS)
-			continue;
-		its = elf_strptr(elf, strings, shdr->sh_name);
-		if (its && strcmp(its, name) == 0) {
-			*found = scn;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool section_open(struct cfi_section *section, Elf *elf, const char *name)
-{
-	GElf_Shdr shdr;
-	Elf_Scn *scn;
-	Elf_Data *data;
-
-	if (!section_find(elf, name, &scn, &shdr))
-		return false;
-	if (strncmp(name, ".z", 2) == 0)
-		elf_compress_gnu(scn, 0, 0);
-	else if (shdr.sh_flags & SHF_COMPRESSED)
-		elf_compress(scn, 0, 0);
-	data = elf_getdata(scn, NULL);
-	if (!data || !data->d_buf || data->d_size == 0 || data->d_size > UINT32_MAX)
-		return false;
-	section->data = data->d_buf;
-	section->size = data->d_size;
-	section->vaddr = shdr.sh_addr;
+	section->data = (const uint8_t *)data.at;
+	section->size = data.size;
+	section->vaddr = found->vaddr;
 	return true;
 }
 
@@ -258,39 +174,35 @@ static void index_from_scan(struct index *index)
 /* .eh_frame as the program headers know it, which works without section headers. */
 static bool eh_frame_by_segment(struct cfi *cfi)
 {
+	const struct elffile *file = cfi->file;
 	struct cfi_section *section = &cfi->eh_frame.section;
-	struct cfi_section hdr = {.machine = cfi->machine};
-	struct cursor cursor, bytes;
+	const struct elf_segment *segment = file->segments;
+	struct cfi_section hdr = {.machine = file->machine};
+	struct cursor cursor;
+	struct slice bytes;
 	uint64_t version, eh_frame, nr;
 	uint8_t ptr_encoding, count_encoding, table_encoding;
-	size_t nr_phdr = 0;
-	GElf_Phdr phdr;
 
-	if (elf_getphdrnum(cfi->elf, &nr_phdr) != 0)
+	while (segment < file->segments + file->nr_segments && segment->type != PT_GNU_EH_FRAME)
+		segment++;
+	if (segment == file->segments + file->nr_segments)
 		return false;
-	for (size_t i = 0;; i++) {
-		if (i == nr_phdr || !gelf_getphdr(cfi->elf, (int)i, &phdr))
-			return false;
-		if (phdr.p_type == PT_GNU_EH_FRAME)
-			break;
-	}
-	if (phdr.p_offset >= cfi->file_size)
-		return false;
-	hdr.data = cfi->file + phdr.p_offset;
-	hdr.size = MIN_OF(phdr.p_filesz, cfi->file_size - phdr.p_offset);
-	hdr.vaddr = phdr.p_vaddr;
-	cursor = cursor_of(hdr.data, hdr.size);
+	bytes = elffile_at_vaddr(file, segment->vaddr);
+	hdr.data = (const uint8_t *)bytes.at;
+	hdr.size = bytes.size;
+	hdr.vaddr = segment->vaddr;
+	cursor = cursor_of(hdr.data, MIN_OF(hdr.size, segment->file_size));
 	version = cursor_uint(&cursor, 1);
 	ptr_encoding = (uint8_t)cursor_uint(&cursor, 1);
 	count_encoding = (uint8_t)cursor_uint(&cursor, 1);
 	table_encoding = (uint8_t)cursor_uint(&cursor, 1);
 	if (version != 1 || !cfi_pointer(&cursor, ptr_encoding, &hdr, hdr.vaddr, &eh_frame))
 		return false;
-	bytes = bytes_at(cfi, eh_frame);
-	if (bytes.bad || cursor_left(&bytes) > UINT32_MAX)
+	bytes = elffile_at_vaddr(file, eh_frame);
+	if (bytes.size == 0 || bytes.size > UINT32_MAX)
 		return false;
-	section->data = bytes.at;
-	section->size = cursor_left(&bytes);
+	section->data = (const uint8_t *)bytes.at;
+	section->size = bytes.size;
 	section->vaddr = eh_frame;
 	return table_encoding == (DW_EH_PE_datarel | DW_EH_PE_sdata4) &&
 	       count_encoding != DW_EH_PE_omit &&
@@ -302,47 +214,38 @@ static void eh_frame_open(struct cfi *cfi)
 {
 	struct cfi_section *section = &cfi->eh_frame.section;
 
-	section->machine = cfi->machine;
+	section->machine = cfi->file->machine;
 	if (eh_frame_by_segment(cfi))
 		return;
 	/* a section header knows where .eh_frame ends; a segment alone knows more than enough */
-	if (section_open(section, cfi->elf, ".eh_frame") || section->data)
+	if (section_open(section, cfi->file, ".eh_frame") || section->data)
 		index_from_scan(&cfi->eh_frame);
 }
 
 static void debug_frame_open(struct cfi *cfi)
 {
-	static const char *const names[] = {".debug_frame", ".zdebug_frame"};
 	struct cfi_section *section = &cfi->debug_frame.section;
-	Elf *files[] = {cfi->elf, cfi->debug};
+	struct elffile *debug;
 
-	section->machine = cfi->machine;
+	section->machine = cfi->file->machine;
 	section->is_debug = true;
-	for (size_t i = 0; i < ARRAY_SIZE(files) && !section->data; i++)
-		for (size_t j = 0; files[i] && j < ARRAY_SIZE(names) && !section->data; j++)
-			section_open(section, files[i], names[j]);
-	if (section->data)
-		index_from_scan(&cfi->debug_frame);
+	if (!section_open(section, cfi->file, ".debug_frame")) {
+		debug = debugfile_of(cfi->file);
+		if (!debug || !section_open(section, debug, ".debug_frame"))
+			return;
+	}
+	index_from_scan(&cfi->debug_frame);
 }
 
-struct cfi *cfi_new(Elf *elf, Elf *debug)
+struct cfi *cfi_new(struct elffile *file)
 {
-	GElf_Ehdr ehdr;
 	struct cfi *cfi;
 
-	if (!gelf_getehdr(elf, &ehdr) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (!file->is_64 || file->is_big_endian)
 		return NULL;
 	cfi = mem_zalloc(sizeof(*cfi));
-	cfi->elf = elf;
-	cfi->debug = debug;
-	cfi->machine = ehdr.e_machine;
-	cfi->entry = ehdr.e_entry ? ehdr.e_entry : UINT64_MAX;
-	cfi->file = (const uint8_t *)elf_rawfile(elf, &cfi->file_size);
-	if (!cfi->file)
-		cfi->file_size = 0;
+	cfi->file = file;
 	pthread_mutex_init(&cfi->lock, NULL);
-	segments_read(cfi);
 	eh_frame_open(cfi);
 	return cfi;
 }

@@ -20,18 +20,18 @@
 #define COLLAPSE_CFI_H
 
 #include "collapse/cfi_program.h"
+#include "collapse/elffile.h"
 #include "collapse/regs.h"
 #include "share/compat.h"
-
-#include <libelf.h>
 
 struct cfi;
 
 /*
- * Both borrowed; debug is the separate debug file or NULL. NULL where elf is
- * no little-endian 64-bit file. Reads no more than headers.
+ * The file is borrowed; its separate debug file is looked for when an address
+ * has no rule without it. NULL where it is no little-endian 64-bit file. Reads
+ * no more than the search table.
  */
-struct cfi *cfi_new(Elf *elf, Elf *debug);
+struct cfi *cfi_new(struct elffile *file);
 void cfi_free(struct cfi *cfi);
 
 /* An offset in the file to the address it is linked at; false outside of segments. */
@@ -45,8 +45,6 @@ struct code cfi_code(const struct cfi *cfi, uint64_t off);
 
 /* Is the address in the code that the kernel starts (e_entry)? */
 bool cfi_is_entry(const struct cfi *cfi, uint64_t vaddr);
-
-uint16_t cfi_machine(const struct cfi *cfi);
 
 /* What was read so far. */
 struct cfi_stats {

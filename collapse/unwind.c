@@ -9,9 +9,6 @@
 #include <elf.h>
 #include <pthread.h>
 
-Elf *elffile_elf(struct elffile *file);
-Elf *elffile_debug(struct elffile *file);
-
 /* What lies this far above the copy is taken for the same stack, cut off. */
 #define STACK_REACH ((uint64_t)64 << 20)
 
@@ -171,7 +168,7 @@ static struct cfi *cfi_of(struct unwinder *unwinder, struct module *module)
 
 		module->cfi_tried = true;
 		if (file)
-			module->cfi = cfi_new(elffile_elf(file), elffile_debug(file));
+			module->cfi = cfi_new(file);
 	}
 	state->cfi = module->cfi;
 	state->tried = true;

@@ -169,7 +169,7 @@ int main(void)
 {
 	int total = 0;
 
-	for (int n = 0; n < 18; n++)
+	for (int n = 0; n < 45; n++)
 		total += recurse(n) + tail(n) + over_aligned(n) + hot_and_cold(n);
 	total += large_frame(3) + library();
 	if (setjmp(out) == 0)

@@ -23,9 +23,9 @@ $(BUILD)/fault/inject.so: tests/fault/inject.c
 	$(Q)$(CC) $(our_cflags) -O2 -fPIC -shared -o $@ $< -ldl
 
 # programs that test scripts run
-helper_programs := $(BUILD)/symbols/names_at
+helper_programs := $(BUILD)/symbols/names_at $(BUILD)/unwind/truth $(BUILD)/bench/unwind
 
-$(BUILD)/symbols/%: $(BUILD)/tests/symbols/%.o $(libs_of_tools)
+$(helper_programs): $(BUILD)/%: $(BUILD)/tests/%.o $(libs_of_tools)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(mode_flags) $(LDFLAGS) -pthread -o $@ $< -Wl,--start-group $(libs_of_tools) -Wl,--end-group $(libs_all)
 

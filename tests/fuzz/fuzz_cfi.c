@@ -1,0 +1,163 @@
+/*
+ * fuzz_cfi.c - any call frame information over any stack.
+ *
+ * Input: struct head, then cfi_size bytes of call frame information, then the
+ * stack copy. They are put into an ELF image whose addresses are its offsets
+ * and which is mapped at 0, so that small numbers on the stack are code.
+ */
+#include "share/compat.h"
+
+#include "collapse/cfi.h"
+#include "collapse/unwind.h"
+#include "share/mem.h"
+
+#include <elf.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct head {
+	uint8_t form; /* bits 0-1: enum form; 2: aarch64; 3: strict; 4: JIT maps */
+	uint8_t regs[15];
+	uint32_t vaddr, pc; /* of the information; of the sample */
+	uint16_t cfi_size;
+};
+
+enum form { FORM_HDR, FORM_EH_FRAME, FORM_DEBUG_FRAME, FORM_NONE };
+
+enum { IMAGE_SIZE = 1 << 17, HEADERS_SIZE = 512, CODE_SIZE = IMAGE_SIZE - HEADERS_SIZE };
+
+#define STACK_START ((uint64_t)0x7fff0000)
+
+static const char names[] = "\0.shstrtab\0.eh_frame\0.debug_frame";
+
+/* One executable segment, and the information as a segment or as a section. */
+static uint8_t *image_of(const struct head *head, const uint8_t *cfi)
+{
+	uint8_t *image = mem_zalloc(IMAGE_SIZE);
+	uint32_t at = HEADERS_SIZE + head->vaddr % (CODE_SIZE - head->cfi_size);
+	enum form form = head->form & 3;
+	Elf64_Ehdr ehdr = {
+	        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+	        .e_type = ET_DYN,
+	        .e_machine = head->form & 4 ? EM_AARCH64 : EM_X86_64,
+	        .e_version = EV_CURRENT,
+	        .e_phoff = sizeof(ehdr),
+	        .e_shoff = sizeof(ehdr) + 2 * sizeof(Elf64_Phdr),
+	        .e_ehsize = sizeof(ehdr),
+	        .e_phentsize = sizeof(Elf64_Phdr),
+	        .e_phnum = form == FORM_HDR ? 2 : 1,
+	        .e_shentsize = sizeof(Elf64_Shdr),
+	        .e_shnum = form == FORM_NONE ? 2 : 3,
+	        .e_shstrndx = 1,
+	};
+	Elf64_Phdr phdr[2] = {
+	        {.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = IMAGE_SIZE},
+	        {.p_type = PT_GNU_EH_FRAME,
+	         .p_offset = at,
+	         .p_vaddr = at,
+	         .p_filesz = head->cfi_size},
+	};
+	Elf64_Shdr shdr[3] = {
+	        {0},
+	        {.sh_name = 1,
+	         .sh_type = SHT_STRTAB,
+	         .sh_offset = HEADERS_SIZE - sizeof(names),
+	         .sh_size = sizeof(names)},
+	        {.sh_name = form == FORM_DEBUG_FRAME ? 21 : 11,
+	         .sh_type = SHT_PROGBITS,
+	         .sh_addr = at,
+	         .sh_offset = at,
+	         .sh_size = head->cfi_size},
+	};
+
+	_Static_assert(sizeof(ehdr) + sizeof(phdr) + sizeof(shdr) + sizeof(names) <= HEADERS_SIZE,
+	               "headers overlap");
+	memcpy(image, &ehdr, sizeof(ehdr));
+	memcpy(image + sizeof(ehdr), phdr, sizeof(phdr));
+	memcpy(image + sizeof(ehdr) + sizeof(phdr), shdr, sizeof(shdr));
+	memcpy(image + HEADERS_SIZE - sizeof(names), names, sizeof(names));
+	memcpy(image + at, cfi, head->cfi_size);
+	return image;
+}
+
+static bool find(void *ctx, uint64_t ip, struct unwind_map *map)
+{
+	if (ip >= IMAGE_SIZE)
+		return false;
+	*map = (struct unwind_map){0, IMAGE_SIZE, 0, ctx, true};
+	return true;
+}
+
+static void walk(const struct head *head, struct modules *modules, struct module *module,
+                 const uint8_t *stack, size_t stack_size)
+{
+	static struct unwind_frame frames[UNWIND_DEPTH_MAX];
+	struct unwind_options options = {.strict = (head->form & 8) != 0};
+	bool is_x86 = !(head->form & 4);
+	uint64_t regs[33] = {0};
+	struct unwind_sample sample = {
+	        .machine = is_x86 ? EM_X86_64 : EM_AARCH64,
+	        .regs_abi = 2,
+	        .regs_mask = is_x86 ? 0xff0fff : 0x1ffffffff,
+	        .regs = regs,
+	        .stack = stack,
+	        .stack_size = stack_size,
+	        .stack_request = stack_size,
+	        .find = find,
+	        .ctx = module,
+	};
+	struct unwind_rules *rules = unwind_rules_new(modules, &options);
+	struct unwinder *unwinder = unwinder_new(rules);
+	enum unwind_end end;
+	size_t nr;
+
+	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
+		regs[i] = STACK_START + (uint64_t)(int64_t)(int8_t)head->regs[i % 15] * 4;
+	/* perf's numbers of sp and pc */
+	regs[is_x86 ? 7 : 31] = STACK_START;
+	regs[is_x86 ? 8 : 32] = head->pc % IMAGE_SIZE;
+	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &end);
+	if (nr == 0 || nr > UNWIND_DEPTH_MAX || end >= UNWIND_NR_ENDS ||
+	    (end == UNWIND_TOO_DEEP) != (nr == UNWIND_DEPTH_MAX && end == UNWIND_TOO_DEEP))
+		abort();
+	for (size_t i = 0; i < nr; i++)
+		if (frames[i].module && frames[i].off != frames[i].ip)
+			abort();
+	unwinder_free(unwinder);
+	unwind_rules_free(rules);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct modules *modules;
+	struct module *module;
+	struct head head;
+	struct elffile *file;
+	struct err err;
+	uint8_t *stack;
+
+	if (size < sizeof(head))
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	data += sizeof(head);
+	size -= sizeof(head);
+	head.cfi_size = (uint16_t)MIN_OF(head.cfi_size, size);
+	file = elffile_of_memory("fuzz", image_of(&head, data), IMAGE_SIZE, &err);
+	if (!file)
+		abort();
+	modules = modules_new(&(struct module_options){0});
+	module = modules_intern(
+	        modules, &(struct module_key){.kind = head.form & 16 ? MODULE_JIT : MODULE_FILE,
+	                                      .path = "fuzz",
+	                                      .pid = -1});
+	module->cfi_tried = true;
+	module->cfi = cfi_new(file);
+	/* a block of just this size lets sanitizers see any overrun */
+	stack = mem_alloc(size - head.cfi_size + 1);
+	memcpy(stack, data + head.cfi_size, size - head.cfi_size);
+	walk(&head, modules, module, stack, size - head.cfi_size);
+	free(stack);
+	elffile_close(file);
+	modules_free(modules);
+	return 0;
+}
