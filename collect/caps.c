@@ -52,14 +52,14 @@ static bool may_all(void)
 }
 
 /* Source: seccomp(2): mode 2 is a filter. */
-static bool is_filtered(void)
+bool caps_filtered(void)
 {
 	char mode[16];
 
 	return status_value("Seccomp", mode, sizeof(mode)) && mode[0] == '2';
 }
 
-static bool in_user_namespace(void)
+bool caps_in_namespace(void)
 {
 	char line[128];
 	unsigned long inside, outside, count;
@@ -90,14 +90,14 @@ static int explain_permission(const struct event *event, const struct target *ta
 
 	if (event->attr.type == PERF_TYPE_TRACEPOINT && !event->attr.exclude_kernel)
 		needs = target->system ? -1 : 1;
-	if (may_all() && in_user_namespace())
+	if (may_all() && caps_in_namespace())
 		return err_set(err,
 		               "event '%s' is not permitted: this user namespace's root has no "
 		               "rights over the kernel's perf events; run outside of it, or as "
 		               "root of the host set kernel.perf_event_paranoid to %ld (it is "
 		               "%ld)",
 		               event->name, needs, paranoid);
-	if (is_filtered() && (may_all() || paranoid <= needs || failure == ENOSYS))
+	if (caps_filtered() && (may_all() || paranoid <= needs || failure == ENOSYS))
 		return err_set(err,
 		               "event '%s' is not permitted: a seccomp filter refuses "
 		               "perf_event_open, as container profiles do; start the container "
@@ -121,6 +121,11 @@ static int explain_permission(const struct event *event, const struct target *ta
 		               "kernel log",
 		               event->name, failure);
 	}
+	if (event->probe)
+		return err_set(err,
+		               "event '%s' is not permitted: probes change the code of others and "
+		               "need CAP_SYS_ADMIN; run as root",
+		               event->name);
 	if (paranoid > needs)
 		return err_set(err,
 		               "event '%s' %s is not permitted: kernel.perf_event_paranoid is "
@@ -173,7 +178,7 @@ int caps_explain(const struct event *event, const struct target *target,
 	case EPERM:
 		return explain_permission(event, target, failure, err);
 	case ENOSYS:
-		if (is_filtered())
+		if (caps_filtered())
 			return explain_permission(event, target, failure, err);
 		return err_set(err,
 		               "this kernel is built without perf events (CONFIG_PERF_EVENTS)");

@@ -26,6 +26,12 @@ int caps_explain_ring(size_t nr_rings, size_t size, int failure, struct err *err
 /* Whether this process holds a capability, by its number of capability.h. */
 bool caps_has(int capability);
 
+/* A seccomp filter watches this process's system calls. */
+bool caps_filtered(void);
+
+/* This process lives in a user namespace other than the first. */
+bool caps_in_namespace(void);
+
 /* The descriptor limit, raised to what the hard limit allows. */
 void caps_raise_descriptors(void);
 

@@ -4,7 +4,9 @@
 #include "share/compat.h"
 
 #include "collect/caps.h"
+#include "collect/diagnose.h"
 #include "collect/events.h"
+#include "collect/listing.h"
 #include "collect/procmaps.h"
 #include "collect/recorder.h"
 #include "collect/recout.h"
@@ -48,6 +50,8 @@ enum {
 	OPT_RING,
 	OPT_OUTPUT,
 	OPT_QUIET,
+	OPT_CHECK,
+	OPT_LIST,
 };
 
 static const struct opt table[] = {
@@ -71,6 +75,8 @@ static const struct opt table[] = {
         {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
         {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
         {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
+        {OPT_LIST, 0, "list", "[GLOB]", "print the events of this machine and exit"},
+        {OPT_CHECK, 0, "check", NULL, "print what this machine permits, and exit"},
         {OPT_QUIET, 'q', "quiet", NULL, "say nothing but errors and losses"},
 };
 
@@ -195,6 +201,23 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 	return 0;
 }
 
+/* --check and --list: a table on stdout instead of a recording. */
+static int print_table(int id, const char *arg)
+{
+	struct output out;
+	struct err err;
+	int status = EXIT_COMPLETE;
+
+	output_open(&out, NULL, &err);
+	if (id == OPT_CHECK)
+		diagnose_print(&out);
+	else if (listing_print(&out, arg, &err) < 0)
+		status = msg_fail(&err);
+	if (output_close(&out, &err) < 0)
+		status = msg_fail(&err);
+	return status;
+}
+
 /* Returns an exit status, or -1 to go on. */
 static int parse_options(struct settings *settings, int argc, char **argv)
 {
@@ -216,6 +239,12 @@ static int parse_options(struct settings *settings, int argc, char **argv)
 	while ((id = opts_next(&opts, &arg, &err)) != OPTS_END) {
 		if (id == OPTS_DONE)
 			return EXIT_COMPLETE;
+		if (id == OPT_CHECK || id == OPT_LIST) {
+			/* the pattern may also stand apart */
+			if (!arg && opts_next(&opts, &arg, &err) != OPTS_OPERAND)
+				arg = NULL;
+			return print_table(id, arg);
+		}
 		if (id == OPTS_OPERAND) {
 			settings->target.command = argv + opts.at - 1;
 			break;

@@ -167,6 +167,14 @@ int elfsyms_offset(const struct elfsyms *elf, uint64_t vaddr, uint64_t *offset)
 	return -1;
 }
 
+int elfsyms_entry(const struct elfsyms *elf, uint64_t *offset)
+{
+	return elfsyms_offset(elf,
+	                      elf->is_64 ? ((const Elf64_Ehdr *)(const void *)elf->at)->e_entry :
+	                                   ((const Elf32_Ehdr *)(const void *)elf->at)->e_entry,
+	                      offset);
+}
+
 /* ---- functions ---- */
 
 /* False once visit has asked to stop. */

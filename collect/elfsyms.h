@@ -37,6 +37,9 @@ int elfsyms_function(const struct elfsyms *elf, const char *name, uint64_t *offs
 /* The file offset of an address as linked; -1 where no segment of the file holds it. */
 int elfsyms_offset(const struct elfsyms *elf, uint64_t vaddr, uint64_t *offset);
 
+/* The file offset of the entry point. 0 or -1. */
+int elfsyms_entry(const struct elfsyms *elf, uint64_t *offset);
+
 struct elfsyms_usdt {
 	const char *provider, *name;
 	uint64_t offset;    /* of the probed instruction */

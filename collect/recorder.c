@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PROBE_MIN_RING 4096
+#define MIN_RING 4096
 
 struct recorder_slot {
 	int fd;
@@ -69,7 +69,7 @@ static bool step_back(struct recorder *recorder, struct event *event, int failur
 		event->attr.config = PERF_COUNT_SW_CPU_CLOCK;
 		event->attr.precise_ip = 0;
 		free(event->name);
-		event->name = mem_strdup("cpu-clock");
+		event->name = mem_strdup(event->attr.exclude_kernel ? "cpu-clock:u" : "cpu-clock");
 		recorder->without_pmu = true;
 		return true;
 	}
@@ -153,8 +153,6 @@ static int open_all(struct recorder *recorder, struct err *err)
 {
 	const struct target *target = recorder->target;
 
-	recorder->nr_rings = target->nr_cpus;
-	recorder->rings = mem_zalloc(recorder->nr_rings * sizeof(*recorder->rings));
 	for (size_t c = 0; c < target->nr_cpus; c++) {
 		recorder->rings[c].cpu = target->cpus[c];
 		if (target->system && open_pair(recorder, -1, c, err) < 0)
@@ -190,26 +188,73 @@ static int map_rings(struct recorder *recorder, size_t size)
 	return 0;
 }
 
-static int map_all(struct recorder *recorder, struct err *err)
+/*
+ * The first event also tells of processes, names and maps. Half a ring wakes
+ * us; a timer of ours does at low rates.
+ */
+static void set_tracking(struct recorder *recorder)
 {
-	size_t size = recorder->ring_size ?
-	                      recorder->ring_size :
-	                      sampling_ring_size(recorder->sampling, recorder->events);
+	struct event_list *events = recorder->events;
+	struct perf_event_attr *first = &events->at[0].attr;
 
-	recorder->asked_ring_size = size;
-	while (map_rings(recorder, size) < 0) {
-		int failure = errno;
+	first->comm = first->comm_exec = first->task = 1;
+	first->mmap = first->mmap2 = 1;
+	first->build_id = 1;
+	first->ksymbol = 1;
+	/* unwinders read .eh_frame through maps that are not executable */
+	first->mmap_data = recorder->sampling->stack_size > 0;
+	for (size_t i = 0; i < events->nr; i++) {
+		struct perf_event_attr *attr = &events->at[i].attr;
 
-		unmap_rings(recorder);
-		/* the locked-memory budget is used up: smaller rings may fit */
-		if ((failure != EPERM && failure != ENOMEM) || size <= PROBE_MIN_RING)
-			return caps_explain_ring(recorder->nr_rings, size, failure, err);
-		size /= 2;
+		attr->watermark = 1;
+		attr->wakeup_watermark = (uint32_t)recorder->ring_size / 4;
+		attr->write_backward = recorder->overwrite;
+		if (recorder->target->command && !recorder->target->system && !recorder->hold &&
+		    events->at[i].leader == i)
+			attr->enable_on_exec = 1;
+		if (events->at[i].most_precise)
+			attr->precise_ip = 3;
 	}
-	recorder->ring_size = size;
+}
+
+static void close_all(struct recorder *recorder)
+{
+	unmap_rings(recorder);
+	for (size_t i = 0; i < recorder->nr_slots; i++)
+		close(recorder->slots[i].fd);
+	recorder->nr_slots = recorder->nr_vanished = 0;
+}
+
+/*
+ * Opens and maps. Where the locked-memory budget is too small, everything is
+ * opened again for smaller rings: descriptors know when to wake us by the
+ * size of their ring, and by then smaller stack copies may be in place.
+ */
+static int open_and_map(struct recorder *recorder, struct err *err)
+{
+	for (;;) {
+		int failure;
+
+		set_tracking(recorder);
+		if (open_all(recorder, err) < 0)
+			return -1;
+		if (map_rings(recorder, recorder->ring_size) == 0)
+			return 0;
+		failure = errno;
+		if ((failure != EPERM && failure != ENOMEM) || recorder->ring_size <= MIN_RING)
+			return caps_explain_ring(recorder->nr_rings, recorder->ring_size, failure,
+			                         err);
+		close_all(recorder);
+		recorder->ring_size /= 2;
+		sampling_fit(recorder->sampling, recorder->events, recorder->ring_size);
+	}
+}
+
+static int join_rings(struct recorder *recorder, struct err *err)
+{
 	for (size_t i = 0; i < recorder->nr_slots; i++) {
-		struct recorder_slot *slot = &recorder->slots[i];
-		struct ring *ring = &recorder->rings[slot->ring];
+		const struct recorder_slot *slot = &recorder->slots[i];
+		const struct ring *ring = &recorder->rings[slot->ring];
 
 		if (slot->fd != ring->fd &&
 		    ioctl(slot->fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0)
@@ -259,35 +304,6 @@ static int learn_ids(struct recorder *recorder, struct err *err)
 	return 0;
 }
 
-/*
- * The first event also tells of processes, names and maps. Half a ring wakes
- * us; a timer of ours does at low rates.
- */
-static void set_tracking(struct recorder *recorder)
-{
-	struct event_list *events = recorder->events;
-	struct perf_event_attr *first = &events->at[0].attr;
-
-	first->comm = first->comm_exec = first->task = 1;
-	first->mmap = first->mmap2 = 1;
-	first->build_id = 1;
-	first->ksymbol = 1;
-	/* unwinders read .eh_frame through maps that are not executable */
-	first->mmap_data = recorder->sampling->stack_size > 0;
-	for (size_t i = 0; i < events->nr; i++) {
-		struct perf_event_attr *attr = &events->at[i].attr;
-
-		attr->watermark = 1;
-		attr->wakeup_watermark = (uint32_t)recorder->ring_size / 4;
-		attr->write_backward = recorder->overwrite;
-		if (recorder->target->command && !recorder->target->system && !recorder->hold &&
-		    events->at[i].leader == i)
-			attr->enable_on_exec = 1;
-		if (events->at[i].most_precise)
-			attr->precise_ip = 3;
-	}
-}
-
 /* 8-byte fields in front of the chain; 0 where there is no stack copy to shorten. */
 static size_t words_to_chain(uint64_t type)
 {
@@ -304,8 +320,9 @@ int recorder_open(struct recorder *recorder, struct err *err)
 	if (!recorder->ring_size)
 		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
 	recorder->asked_ring_size = recorder->ring_size;
-	set_tracking(recorder);
-	if (open_all(recorder, err) < 0 || map_all(recorder, err) < 0 ||
+	recorder->nr_rings = recorder->target->nr_cpus;
+	recorder->rings = mem_zalloc(recorder->nr_rings * sizeof(*recorder->rings));
+	if (open_and_map(recorder, err) < 0 || join_rings(recorder, err) < 0 ||
 	    learn_ids(recorder, err) < 0)
 		return -1;
 	for (size_t i = 0; i < recorder->events->nr; i++) {
@@ -574,14 +591,12 @@ void recorder_finish(struct recorder *recorder)
 
 void recorder_release(struct recorder *recorder)
 {
-	unmap_rings(recorder);
-	for (size_t i = 0; i < recorder->nr_slots; i++)
-		close(recorder->slots[i].fd);
+	close_all(recorder);
 	free(recorder->slots);
 	free(recorder->rings);
 	free(recorder->ids);
 	recorder->slots = NULL;
 	recorder->rings = NULL;
 	recorder->ids = NULL;
-	recorder->nr_slots = recorder->nr_rings = 0;
+	recorder->nr_rings = 0;
 }

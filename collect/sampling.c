@@ -91,24 +91,29 @@ static uint64_t samples_per_second(const struct sampling *sampling)
 	return sampling->freq_hz ? sampling->freq_hz : SAMPLING_DEFAULT_FREQ;
 }
 
-static void choose_stack(struct sampling *sampling, size_t nr_cpus)
+/* The largest stack copy of which `per_second` fit into bandwidth; 0 where none does. */
+static uint32_t largest_stack(uint64_t bandwidth, uint64_t per_second)
 {
 	static const uint32_t sizes[] = {SAMPLING_MAX_STACK, 32 * 1024, 16 * 1024, 8 * 1024};
-	uint64_t per_second = samples_per_second(sampling) * nr_cpus;
 
-	sampling->stack_size = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(sizes) && !sampling->stack_size; i++)
-		if (sizes[i] <= sampling->bandwidth / per_second)
-			sampling->stack_size = sizes[i];
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		if (sizes[i] <= bandwidth / per_second)
+			return sizes[i];
+	return 0;
 }
 
 static void apply_chain(const struct sampling *sampling, struct perf_event_attr *attr)
 {
+	const uint64_t copy = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
 	if (sampling->chain == CHAIN_NONE)
 		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->sample_type &= ~copy;
+	attr->sample_regs_user = 0;
+	attr->sample_stack_user = 0;
 	if (sampling->stack_size && USER_REGS != 0 && !attr->exclude_user) {
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_type |= copy;
 		attr->sample_regs_user = USER_REGS;
 		attr->sample_stack_user = sampling->stack_size;
 		/* nobody knows how often such events come: each shall cost little */
@@ -124,6 +129,17 @@ static void apply_chain(const struct sampling *sampling, struct perf_event_attr 
 		                           PERF_SAMPLE_BRANCH_NO_CYCLES |
 		                           PERF_SAMPLE_BRANCH_NO_FLAGS;
 	}
+}
+
+void sampling_fit(struct sampling *sampling, struct event_list *events, size_t ring_size)
+{
+	uint32_t fits = largest_stack(ring_size * 2, samples_per_second(sampling));
+
+	if (sampling->chain != CHAIN_AUTO || fits >= sampling->stack_size)
+		return;
+	sampling->stack_size = fits;
+	for (size_t i = 0; i < events->nr; i++)
+		apply_chain(sampling, &events->at[i].attr);
 }
 
 static void apply_event(const struct sampling *sampling, struct event *event)
@@ -179,7 +195,8 @@ void sampling_apply(struct sampling *sampling, struct event_list *events, size_t
 		sampling->freq_hz = (uint64_t)procfile_number(
 		        "/proc/sys/kernel/perf_event_max_sample_rate", 100000);
 	if (sampling->chain == CHAIN_AUTO)
-		choose_stack(sampling, nr_cpus);
+		sampling->stack_size =
+		        largest_stack(sampling->bandwidth, samples_per_second(sampling) * nr_cpus);
 	for (size_t i = 0; i < events->nr; i++) {
 		struct event *event = &events->at[i];
 

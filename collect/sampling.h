@@ -51,6 +51,12 @@ int sampling_parse_clock(struct sampling *sampling, const char *text, struct err
 void sampling_apply(struct sampling *sampling, struct event_list *events, size_t nr_cpus);
 
 /*
+ * Rings turned out smaller than sampling_ring_size() asked for: with
+ * CHAIN_AUTO takes the largest stack copy for which they hold half a second.
+ */
+void sampling_fit(struct sampling *sampling, struct event_list *events, size_t ring_size);
+
+/*
  * Data bytes of a ring that holds half a second of the worst case, a power of
  * two; for events at a rate of their own a guess.
  */
