@@ -101,6 +101,18 @@ demo: ## set up, record this machine for 5 s, draw flame.svg
 	@$(MAKE) --no-print-directory all $(BUILD)/samples/busy
 	@samples/demo $(BUILD)/samples/busy
 
+# two deploys of one program: same name, other folder
+shop := $(BUILD)/samples/v1/shop $(BUILD)/samples/v2/shop
+$(BUILD)/samples/v%/shop: samples/deploy/shop.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -DVERSION=$* -o $@ $<
+
+.PHONY: demo-diff
+demo-diff: ## profile two versions of a program three times each, report what got slower
+	@tests/lib/deps
+	@$(MAKE) --no-print-directory all $(shop)
+	@samples/deploy/demo $(shop) $(BUILD)/deploy
+
 .PHONY: install uninstall
 install: all ## install programs and manual pages (PREFIX, DESTDIR, PROGRAM_PREFIX)
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1

@@ -65,7 +65,7 @@ static void write_header(const struct join *join, const struct scale *scale, str
 		weight_format(totals[side], scale->totals[side]);
 	folded_header_set(&header, "totals", "%s before, %s after", totals[JOIN_BEFORE],
 	                  totals[JOIN_AFTER]);
-	folded_header_set(&header, "factor", "%.12g of before", scale_factor(scale));
+	folded_header_set(&header, "factor", "%.12g times before", scale_factor(scale));
 	folded_header_set(&header, "runs", "%zu before, %zu after", nr_runs[JOIN_BEFORE],
 	                  nr_runs[JOIN_AFTER]);
 	for (size_t i = 0; i < join->nr_runs; i++) {

@@ -73,6 +73,8 @@ struct config {
 	bool sides_named; /* by --before or --after */
 	enum join_side side;
 	struct canon canon;
+	const char **rename_files;
+	size_t nr_rename_files, rename_capacity;
 	struct verdict_options verdict;
 	struct limits limits;
 	bool wants_report;
@@ -236,7 +238,9 @@ static int parse(struct config *config, struct opts *opts, struct err *err)
 			rc = canon_parse(&config->canon, arg, err);
 			break;
 		case OPTION_RENAME_FILE:
-			rc = canon_read_renames(&config->canon, arg, err);
+			MEM_GROW(config->rename_files, config->nr_rename_files,
+			         config->rename_capacity);
+			config->rename_files[config->nr_rename_files++] = arg;
 			break;
 		case OPTION_NO_HEADER:
 			config->no_header = true;
@@ -348,13 +352,16 @@ static int write_result(const struct config *config, const struct join *join, st
 	return output_close(&out, err);
 }
 
-static int run(const struct config *config, struct join *join, struct err *err)
+static int run(struct config *config, struct join *join, struct err *err)
 {
 	struct verdict verdict = {0};
 	struct scale scale;
 	bool incomplete = false;
 	int status = EXIT_FAILED;
 
+	for (size_t i = 0; i < config->nr_rename_files; i++)
+		if (canon_read_renames(&config->canon, config->rename_files[i], err) < 0)
+			return EXIT_FAILED;
 	if (read_all(config, join, &incomplete, err) < 0 ||
 	    scale_init(&scale, join, config->verdict.mode, err) < 0)
 		return EXIT_FAILED;
@@ -409,5 +416,6 @@ int main(int argc, char **argv)
 	canon_release(&config.canon);
 	limits_release(&config.limits);
 	free(config.operands);
+	free(config.rename_files);
 	return status;
 }

@@ -215,7 +215,7 @@ static size_t read_stack(struct join *join, struct previous *previous, struct sl
 	/* a frame is shared where its ";" is shared too */
 	while (nr && previous->steps[nr - 1].end >= shared)
 		nr--;
-	if (expected &&
+	if (expected && nr &&
 	    (expected->nr_frames < nr || memcmp(join->frames + expected->first, previous->frames,
 	                                        nr * sizeof(*previous->frames)) != 0))
 		expected = NULL;

@@ -57,7 +57,7 @@ static bool take(const char **text, const char *word, weight_fx *number)
 	if (!digits || weight_parse(*text, digits, number) != WEIGHT_OK)
 		return false;
 	*text += digits;
-	if (strncmp(*text, word, size) != 0)
+	if (strncasecmp(*text, word, size) != 0)
 		return false;
 	*text += size;
 	return true;

@@ -483,7 +483,8 @@ static void keep_survivors(struct trial *trial, struct verdict_row *rows, size_t
 	}
 	free(p);
 	free(q);
-	qsort(verdict->rows, verdict->nr, sizeof(*verdict->rows), compare_rows);
+	if (verdict->nr)
+		qsort(verdict->rows, verdict->nr, sizeof(*verdict->rows), compare_rows);
 }
 
 static void judge_all(struct trial *trial)

@@ -74,7 +74,7 @@ static int find_block(struct slice picture, struct block *block, struct err *err
 	if (!close)
 		return err_set(err, "its data ends early");
 	unescape((struct slice){at, (size_t)(close - at)}, &block->text);
-	block->rest = (struct slice){block->text.at, block->text.size};
+	block->rest = (struct slice){buf_text(&block->text), block->text.size};
 	return 0;
 }
 

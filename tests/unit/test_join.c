@@ -84,7 +84,7 @@ Test(join, rows)
 	         "# sampled: 5 s on 1 cpu at 99 Hz\na 50\n", "a 25 50\n", SCALE_TIME},
 	        {"B42 time: one load at two rates",
 	         "# unit: samples\n# sampled: 10 s on 2 cpus at 1000 Hz\na 1000\n",
-	         "# unit: samples\n# sampled: 10 s on 2 cpus at 100 Hz\na 100\n", "a 100 100\n",
+	         "# unit: samples\n# sampled: 10 s on 2 cpus at 100 hz\na 100\n", "a 100 100\n",
 	         SCALE_TIME},
 	};
 
