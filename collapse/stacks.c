@@ -496,8 +496,7 @@ static void name_place(struct fold *fold, uint32_t id)
 		stacks_place_text(fold->stacks, place, &name);
 		naming->is_unresolved =
 		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
-		/* nobody was asked whether it is a JIT's code */
-		add_name(fold, naming, &name, is_jit ? "" : mark);
+		add_name(fold, naming, &name, naming->is_unresolved ? "" : mark);
 		buf_release(&name);
 		return;
 	}
