@@ -85,6 +85,7 @@ static const struct opt table[] = {
         {OPT_KALLSYMS, 0, "kallsyms", "FILE", "in place of /proc/kallsyms"},
         {OPT_VMLINUX, 'k', "vmlinux", "FILE", "kernel image with symbols"},
         {OPT_SAMPLES, 0, "samples", NULL, "print each sample, as perf script does, do not fold"},
+        {OPT_INPUT_CHECK, 0, "input-check", "[json]", "tell what is in a recording, do not fold"},
         {OPT_FROM, 0, "from", "FORMAT", "the format of the input (default: by its contents)"},
         {OPT_FORMATS, 0, "formats", NULL, "list the formats that can be read"},
 };
@@ -94,7 +95,7 @@ struct run {
 	struct format_options format;
 	const struct format *from;
 	const char *output;
-	bool no_header, print_samples, has_by;
+	bool no_header, print_samples, check, has_by;
 	const char **events, **comms, **debug_dirs, **inputs;
 	size_t nr_events, nr_debug_dirs, nr_inputs;
 	size_t events_capacity, comms_capacity, debug_dirs_capacity, inputs_capacity;
@@ -356,6 +357,11 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 		run->format.value = arg;
 		return 0;
 	case OPT_INPUT_CHECK:
+		if (arg && strcmp(arg, "json") != 0 && strcmp(arg, "text") != 0)
+			return err_set(err, "'--input-check=%s' is neither text nor json", arg);
+		run->check = true;
+		recording->check_json = arg && strcmp(arg, "json") == 0;
+		return 0;
 	case OPT_FORMATS:
 		break;
 	}
@@ -448,11 +454,12 @@ static int fold_input(struct run *run, const char *path, struct output *out, str
 		result = -1;
 	} else if (!run->from && reader_knows((struct slice){head, size})) {
 		run->recording.samples = run->print_samples ? out : NULL;
+		run->recording.check = run->check ? out : NULL;
 		result = recording_fold(in, &run->recording, &run->folder, &run->header,
 		                        &run->report, err);
-	} else if (run->print_samples) {
-		result = err_set(err, "'%s' is no perf.data recording; '--samples' needs one",
-		                 input_name(in));
+	} else if (run->print_samples || run->check) {
+		result = err_set(err, "'%s' is no perf.data recording; '%s' needs one",
+		                 input_name(in), run->check ? "--input-check" : "--samples");
 	} else {
 		result = fold_format(run, in, err);
 	}
@@ -523,11 +530,12 @@ static int fold_all(struct run *run)
 			return msg_fail(&err);
 		}
 	}
-	if (!run->report.nr_samples && !run->format_report.nr_samples && !run->folder.total) {
+	if (!run->check && !run->report.nr_samples && !run->format_report.nr_samples &&
+	    !run->folder.total) {
 		output_discard(&out);
 		return no_samples(run);
 	}
-	if (!run->print_samples) {
+	if (!run->print_samples && !run->check) {
 		if (!run->no_header)
 			folded_header_write(&run->header, &out);
 		folder_write(&run->folder, &out);

@@ -91,6 +91,8 @@ static void replace(struct maps *maps, uint64_t start, uint64_t end, const struc
 		pieces[nr++].start = end;
 	}
 	nr_old = last - first;
+	if (!nr && !nr_old)
+		return;
 	if (maps->nr + nr - nr_old > maps->capacity) {
 		maps->capacity = MAX_OF(maps->capacity * 2, (size_t)16);
 		maps->at = mem_resize(maps->at, maps->capacity, sizeof(*maps->at));

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/recording.h"
 
+#include "collapse/check.h"
 #include "collapse/deltas.h"
 #include "collapse/reorder.h"
 #include "collapse/samples.h"
@@ -77,7 +78,7 @@ static int choose_events(struct recording *rec, struct err *err)
 			if (!is_found)
 				return no_such_event(rec, *name, err);
 		}
-	} else if (options->all_events) {
+	} else if (options->all_events || options->check) {
 		for (size_t i = 0; i < events->nr; i++)
 			events->at[i]->is_selected = true;
 	} else {
@@ -507,18 +508,39 @@ static void report_events(const struct recording *rec)
 	}
 }
 
+static void describe(struct recording *rec)
+{
+	const struct check_view view = {
+	        .reader = rec->reader,
+	        .modules = rec->modules,
+	        .session = &rec->session,
+	        .stacks = &rec->stacks,
+	        .symbolizer = rec->symbolizer,
+	        .report = rec->report,
+	        .first_time = rec->first_time,
+	        .last_time = rec->last_time,
+	        .nr_cpus = rec->nr_cpus,
+	};
+
+	check_write(&view, rec->options->check_json, rec->options->check);
+}
+
 static int finish(struct recording *rec, struct folder *folder, struct folded_header *header,
                   struct err *err)
 {
 	struct stacks_folded folded;
-	int result;
+	int result = 0;
 
-	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
-	                     rec->options->keep_ctx, folder, &folded, err);
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;
 	rec->report->nr_late += rec->reorder.nr_late;
+	if (rec->options->check) {
+		describe(rec);
+		return 0;
+	}
+	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
+	                     rec->options->keep_ctx, folder, &folded, err);
 	report_events(rec);
 	set_header(rec, &folded, header);
 	return result;

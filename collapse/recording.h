@@ -34,7 +34,10 @@ struct recording_options {
 	bool (*keep)(void *ctx, const char *name); /* see stacks_fold(); NULL = all */
 	void *keep_ctx;
 
-	struct output *samples; /* print samples there in place of folding; or NULL */
+	/* in place of folding, where not NULL: */
+	struct output *samples; /* print each sample there */
+	struct output *check;   /* describe the recording there; all events count */
+	bool check_json;
 };
 
 /* What went by; the numbers of all recordings of a run add up. */

@@ -149,6 +149,8 @@ static void deliver(struct reorder *reorder, const struct reorder_entry *entry)
 /* Delivers the oldest nr entries; all are sorted. */
 static void deliver_first(struct reorder *reorder, size_t nr)
 {
+	if (!nr)
+		return;
 	for (size_t i = 0; i < nr; i++)
 		deliver(reorder, &reorder->entries[i]);
 	reorder->nr -= nr;

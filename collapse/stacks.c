@@ -576,8 +576,9 @@ int stacks_fold(struct stacks *stacks, struct symbolizer *symbolizer, const stru
 
 	*folded = (struct stacks_folded){0};
 	/* neighbours then share most of their way from the root */
-	qsort_r(stacks->entries, stacks->nr_entries, sizeof(*stacks->entries), compare_runs,
-	        stacks);
+	if (stacks->nr_entries)
+		qsort_r(stacks->entries, stacks->nr_entries, sizeof(*stacks->entries), compare_runs,
+		        stacks);
 	memset(stacks->entry_slots, 0, stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
 	for (size_t i = 0; i < stacks->nr_entries; i++)
 		deepest = MAX_OF(deepest, (size_t)stacks->entries[i].nr);
