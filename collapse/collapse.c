@@ -51,6 +51,9 @@ enum option {
 	OPT_INPUT_CHECK,
 	OPT_FROM,
 	OPT_FORMATS,
+	OPT_OFF_CPU,
+	OPT_WALL,
+	OPT_SPLIT,
 	OPT_VALUE,
 };
 
@@ -63,6 +66,9 @@ static const struct opt table[] = {
         {OPT_EVENT, 'e', "event", "NAME", "fold this event (repeatable; default: the first)"},
         {OPT_ALL_EVENTS, 0, "all-events", NULL, "fold every event below a frame of its name"},
         {OPT_COUNT, 0, "count", "WHAT", "weigh by samples (default), period or time"},
+        {OPT_OFF_CPU, 0, "off-cpu", NULL, "time off the CPU, in us, where it was left"},
+        {OPT_WALL, 0, "wall", NULL, "time on and off the CPU, in us"},
+        {OPT_SPLIT, 0, "split", "WHAT", "state: why a thread was off the CPU, as a frame on top"},
         {OPT_VALUE, 0, "value", "NAME", "of a format with several values: the one to fold"},
         {OPT_ONLY, 0, "only", "PART", "only the user or the kernel part of each stack"},
         {OPT_COMM, 0, "comm", "NAME", "only samples of this thread name (repeatable)"},
@@ -261,6 +267,7 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 	static const char *const counts[] = {"samples", "period", "time"};
 	static const char *const parts[] = {"all", "user", "kernel"};
 	static const char *const demangles[] = {"full", "short", "none"};
+	static const char *const splits[] = {"state"};
 	struct recording_options *recording = &run->recording;
 	struct recording_filter *filter = &recording->filter;
 	int choice;
@@ -292,6 +299,16 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 		recording->count = (enum recording_count)MAX_OF(choice, 0);
 		run->format.count = MAX_OF(choice, 0);
 		return MIN_OF(choice, 0);
+	case OPT_WALL:
+		recording->wall = true;
+		/* fall through */
+	case OPT_OFF_CPU:
+		recording->off_cpu = true;
+		recording->count = RECORDING_TIME;
+		return 0;
+	case OPT_SPLIT:
+		recording->split_state = true;
+		return one_of(arg, splits, ARRAY_SIZE(splits), "split", err);
 	case OPT_ONLY:
 		choice = one_of(arg, parts, ARRAY_SIZE(parts), "only", err);
 		recording->stacks.only = (enum stacks_only)MAX_OF(choice, 0);

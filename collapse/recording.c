@@ -3,6 +3,7 @@
 
 #include "collapse/check.h"
 #include "collapse/deltas.h"
+#include "collapse/offcpu.h"
 #include "collapse/reorder.h"
 #include "collapse/samples.h"
 #include "share/mem.h"
@@ -21,7 +22,8 @@ struct recording {
 	struct reorder reorder;
 	struct sample_scratch scratch;
 	struct deltas deltas;
-	struct strtab names; /* of the symbolizer */
+	struct offcpu offcpu; /* where options ask for it */
+	struct strtab names;  /* of the symbolizer */
 	struct symbolizer *symbolizer;
 	struct samples_printer printer;
 	bool has_stacks, has_failed;
@@ -59,6 +61,43 @@ static int no_such_event(struct recording *rec, const char *name, struct err *er
 	return -1;
 }
 
+/*
+ * The event that is sampled when a thread leaves its CPU: sched:sched_switch
+ * where there is one, since it says why. With options.wall the first event
+ * that is sampled on the CPU too.
+ */
+static int choose_switches(struct recording *rec, struct event **chosen, struct err *err)
+{
+	struct events *events = &rec->reader->events;
+	struct event *on_cpu = NULL;
+
+	for (size_t i = 0; i < events->nr; i++) {
+		struct event *event = events->at[i];
+
+		if (offcpu_is_switch(event)) {
+			if (!*chosen || event->attr.type == PERF_TYPE_TRACEPOINT)
+				*chosen = event;
+		} else if (!on_cpu && !event_is_dummy(event)) {
+			on_cpu = event;
+		}
+	}
+	if (!*chosen)
+		return err_set(err,
+		               "'%s' has no context switches with stacks; record them with "
+		               "collect --off-cpu, or perf record -g -e context-switches -c 1 "
+		               "--switch-events",
+		               input_name(rec->reader->in));
+	(*chosen)->is_selected = true;
+	if (rec->options->wall && !on_cpu)
+		return err_set(err,
+		               "'%s' has no samples of what ran on the CPU; record an event such "
+		               "as cpu-clock beside the context switches",
+		               input_name(rec->reader->in));
+	if (rec->options->wall)
+		on_cpu->is_selected = true;
+	return 0;
+}
+
 static int choose_events(struct recording *rec, struct err *err)
 {
 	const struct recording_options *options = rec->options;
@@ -66,7 +105,10 @@ static int choose_events(struct recording *rec, struct err *err)
 	struct event *first = NULL;
 	bool is_mixed = false;
 
-	if (options->events) {
+	if (options->off_cpu) {
+		if (choose_switches(rec, &first, err) < 0)
+			return -1;
+	} else if (options->events) {
 		for (const char *const *name = options->events; *name; name++) {
 			bool is_found = false;
 
@@ -91,6 +133,9 @@ static int choose_events(struct recording *rec, struct err *err)
 			events->at[i]->is_selected =
 			        events->at[i] == first || event_is_twin(events->at[i], first);
 	}
+	/* time on and off the CPU is the one sum that unlike events make */
+	if (options->off_cpu)
+		return 0;
 	/* unlike events are never added up: each below a frame of its own */
 	first = NULL;
 	for (size_t i = 0; i < events->nr; i++) {
@@ -142,6 +187,7 @@ static void begin(struct recording *rec)
 	session_init(&rec->session, rec->reader, rec->modules);
 	stacks_init(&rec->stacks, &rec->session, &options);
 	rec->has_stacks = true;
+	offcpu_init(&rec->offcpu, &rec->stacks, rec->options->split_state);
 	symbolize.names = &rec->names;
 	if (!options.no_symbols)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
@@ -224,6 +270,17 @@ static void note_cpu(struct recording *rec, uint32_t cpu)
 	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
 }
 
+/* As stacks_sample(), for time on and off the CPU: weights come later. */
+static int count_time(struct recording *rec, const struct event *event, const struct sample *sample,
+                      const struct thread *thread)
+{
+	if (offcpu_is_switch(event))
+		offcpu_sample(&rec->offcpu, event, sample, thread);
+	else
+		offcpu_running(&rec->offcpu, event, sample, thread);
+	return rec->offcpu.is_full ? -1 : 1;
+}
+
 static void count_sample(struct recording *rec, const struct event *event,
                          const struct sample *sample, const struct thread *thread)
 {
@@ -235,7 +292,11 @@ static void count_sample(struct recording *rec, const struct event *event,
 		rec->report->nr_samples++;
 		return;
 	}
-	if (!weigh(rec->options, event, sample, &weight)) {
+	if (rec->options->off_cpu) {
+		counted = count_time(rec, event, sample, thread);
+	} else if (weigh(rec->options, event, sample, &weight)) {
+		counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
+	} else {
 		err_set(&rec->err, "event '%s' was recorded without %s; use --count samples",
 		        event->name,
 		        rec->options->count == RECORDING_TIME ? "a frequency, so samples stand for "
@@ -244,7 +305,6 @@ static void count_sample(struct recording *rec, const struct event *event,
 		rec->has_failed = true;
 		return;
 	}
-	counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
 	if (counted < 0) {
 		err_set(&rec->err, "the sum of all counts reaches 2^64");
 		rec->has_failed = true;
@@ -340,7 +400,6 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 {
 	struct recording *rec = ctx;
 
-	(void)time;
 	if (!rec->has_stacks)
 		begin(rec);
 	if (rec->has_failed)
@@ -363,6 +422,8 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 		break;
 	default:
 		session_record(&rec->session, record);
+		if (rec->options->off_cpu)
+			offcpu_record(&rec->offcpu, rec->reader, record, time);
 	}
 }
 
@@ -420,7 +481,10 @@ static void set_event(const struct recording *rec, const struct event *event,
 {
 	struct slice base = event_base_name(event);
 
-	if (rec->stacks.options.event_root)
+	if (rec->options->off_cpu)
+		folded_header_set(header, "event",
+		                  rec->options->wall ? "wall time" : "time off the CPU");
+	else if (rec->stacks.options.event_root)
 		folded_header_set(header, "event", "several, each below its name");
 	else
 		folded_header_set(header, "event", "%.*s", (int)base.size, base.at);
@@ -449,7 +513,7 @@ static void set_sampled(const struct recording *rec, const struct event *event,
 	if (text.size && nr_cpus)
 		buf_printf(&text, " on %zu cpu%s", nr_cpus, nr_cpus == 1 ? "" : "s");
 	if (text.size && event->attr.freq)
-		buf_printf(&text, " at %llu hz", (unsigned long long)event->attr.sample_freq);
+		buf_printf(&text, " at %llu Hz", (unsigned long long)event->attr.sample_freq);
 	else if (text.size && event->attr.sample_period > 1)
 		buf_printf(&text, " every %llu %s", (unsigned long long)event->attr.sample_period,
 		           event_unit(event));
@@ -481,6 +545,15 @@ static void set_header(const struct recording *rec, const struct stacks_folded *
 		                  folded_header_get(header, "unit") ?
 		                          folded_header_get(header, "unit") :
 		                          "samples");
+	if (rec->options->off_cpu)
+		folded_header_set(
+		        header, "waits",
+		        "%llu counted, %llu of them not over at the end, %llu without a stack; "
+		        "%llu us on the CPU in threads never sampled there",
+		        (unsigned long long)rec->offcpu.nr_waits,
+		        (unsigned long long)rec->offcpu.nr_open,
+		        (unsigned long long)rec->offcpu.nr_no_stack,
+		        (unsigned long long)(rec->offcpu.unsampled_ns / 1000));
 	if (reader->hostname)
 		folded_header_set(header, "host", "%s", reader->hostname);
 	if (reader->osrelease)
@@ -531,6 +604,8 @@ static int finish(struct recording *rec, struct folder *folder, struct folded_he
 	struct stacks_folded folded;
 	int result = 0;
 
+	if (rec->options->off_cpu)
+		offcpu_finish(&rec->offcpu);
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;
@@ -574,6 +649,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	samples_release(&rec.printer);
 	symbolizer_free(rec.symbolizer);
 	strtab_release(&rec.names);
+	offcpu_release(&rec.offcpu);
 	stacks_release(&rec.stacks);
 	session_release(&rec.session);
 	modules_free(rec.modules);

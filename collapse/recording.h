@@ -27,6 +27,9 @@ struct recording_options {
 	const char *const *events; /* --event, NULL-terminated; NULL = the first */
 	bool all_events;
 	enum recording_count count;
+	bool off_cpu;     /* time off the CPU, from context switches (offcpu.h) */
+	bool wall;        /* that, and samples on the CPU as time */
+	bool split_state; /* why a thread was off the CPU, as the innermost frame */
 	struct recording_filter filter;
 	struct stacks_options stacks;
 	struct symbolize_options symbolize; /* names is set by recording_fold() */

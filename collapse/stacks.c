@@ -386,8 +386,8 @@ static void reserve_run(struct stacks *stacks, size_t nr)
 	stacks->pool = mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
 }
 
-int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
-                  const struct thread *thread, weight_fx weight)
+size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                    const struct thread *thread)
 {
 	struct session *session = stacks->session;
 	uint32_t *run;
@@ -396,8 +396,6 @@ int stacks_sample(struct stacks *stacks, const struct event *event, const struct
 
 	if (!stacks_resolve(stacks, event, sample, thread, &is_truncated))
 		return 0;
-	if (!weight_add(&stacks->total, weight))
-		return -1;
 	reserve_run(stacks, stacks->nr_frames + STACKS_ROOTS_MAX + 3);
 	run = stacks->pool + stacks->pool_size;
 	if (stacks->options.event_root)
@@ -417,8 +415,37 @@ int stacks_sample(struct stacks *stacks, const struct event *event, const struct
 	}
 	for (size_t i = stacks->nr_frames; i-- > 0;)
 		run[nr++] = stacks->frames[i];
-	entry_of_run(stacks, nr)->weight += weight;
-	return 1;
+	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+}
+
+bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight)
+{
+	if (!weight_add(&stacks->total, weight))
+		return false;
+	stacks->entries[entry - 1].weight += weight;
+	return true;
+}
+
+int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                  const struct thread *thread, weight_fx weight)
+{
+	size_t entry = stacks_enter(stacks, event, sample, thread);
+
+	if (!entry)
+		return 0;
+	return stacks_weigh(stacks, entry, weight) ? 1 : -1;
+}
+
+size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
+{
+	struct stacks_entry base = stacks->entries[entry - 1];
+	uint32_t *run;
+
+	reserve_run(stacks, (size_t)base.nr + 1);
+	run = stacks->pool + stacks->pool_size;
+	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
+	run[base.nr] = text_place(stacks, strtab_cstr(&stacks->session->texts, text), false);
+	return (size_t)(entry_of_run(stacks, (size_t)base.nr + 1) - stacks->entries) + 1;
 }
 
 /* ---- names ---- */

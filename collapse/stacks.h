@@ -110,6 +110,18 @@ bool stacks_resolve(struct stacks *stacks, const struct event *event, const stru
 int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
                   const struct thread *thread, weight_fx weight);
 
+/*
+ * The two halves of stacks_sample(), for weights that are known only later:
+ * the number of the sample's stack (from 1; 0 = left out by options.only), and
+ * adding to it (false where the total would reach 2^64).
+ */
+size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                    const struct thread *thread);
+bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight);
+
+/* The number of the stack that has this text inside its innermost frame. */
+size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text);
+
 /* What stacks_fold() did. */
 struct stacks_folded {
 	weight_fx total, unresolved; /* weight of stacks with a frame that has no name */

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Time off the CPU, against a program that measured its own waits.
+. "$TOP/tests/lib/check.sh"
+
+can_sample || { skip "off-CPU: perf events are not permitted here"; exit 0; }
+command -v perf >/dev/null || { skip "off-CPU: no perf here to record with"; exit 0; }
+
+head -c 8388608 /dev/zero >"$work/file"
+timeout 30 perf record -q -m 4M -e cpu-clock/freq=997/ -e context-switches/period=1/ --switch-events \
+	-g -o "$work/rec" "$BUILD/samples/waits" 3 "$work/file" >"$work/truth" 2>/dev/null ||
+	{ skip "off-CPU: perf record cannot sample context switches here"; exit 0; }
+collapse -q --off-cpu "$work/rec" >"$work/off"
+collapse -q --off-cpu --split state "$work/rec" >"$work/states"
+collapse -q --wall --by tid "$work/rec" >"$work/wall"
+
+# within 2 points of the thread's life, which is 3 s
+while read -r name waited; do
+	[ "$name" = total ] && continue
+	ours=$(awk -v name="$name;" 'index($0, name) == 1 { sum += $NF } END { printf "%d", sum }' "$work/off")
+	check "$name waited $waited us by its own clock, $ours us here" \
+		awk -v a="$waited" -v b="$ours" 'BEGIN { d = a - b; exit !(d < 60000 && d > -60000) }'
+done < <(grep -E '^(sleeper|piper|locker|holder) ' "$work/truth")
+
+check "the unit is said" grep -q '^# unit: microseconds' "$work/off"
+check "states are on top" bash -c "! grep -v '^#' '$work/states' | grep -vE ';\[(sleeping|runnable|disk|stopped)\] [0-9.]+\$'"
+check "the sums are the same with and without states" test \
+	"$(folded_sum <"$work/off")" = "$(folded_sum <"$work/states")"
+check "sleeping stacks end in the scheduler" grep -qE '^sleeper;.*nanosleep.*_\[k\];schedule_\[k\];\[sleeping\]' "$work/states"
+
+# wall time: each thread's sum is its life
+awk '!/^#/ { split($0, frame, ";"); sum[frame[1]] += $NF } END { for (t in sum) print t, sum[t] }' "$work/wall" >"$work/lives"
+bad=$(awk '$3 < 2970000 || $3 > 3060000' "$work/lives")
+check "six threads lived 3 s each" test "$(wc -l <"$work/lives")" = 6 -a -z "$bad"
+[ -z "$bad" ] || echo "    $bad"
+
+expect "a recording without switches is refused with the remedy" 2 "collect --off-cpu" \
+	bash -c "timeout 20 perf record -q -e cpu-clock -g -o '$work/on' true 2>/dev/null; collapse --off-cpu '$work/on'"
+
+# ---- two programs on one CPU: each waits half of its life for it ----
+timeout 30 perf record -q -m 4M -e context-switches/period=1/ --switch-events -g -o "$work/two" -- \
+	taskset -c 0 bash -c 'for i in 1 2; do timeout 2 bash -c "while :; do :; done" & done; wait' 2>/dev/null
+collapse -q --off-cpu --split state --by tid "$work/two" |
+	awk '/\[runnable\]/ { split($0, frame, ";"); sum[frame[1]] += $NF } END { for (t in sum) if (sum[t] > 700000) print sum[t] }' >"$work/halves"
+check "two busy programs on one CPU are runnable for half of their life: $(tr '\n' ' ' <"$work/halves")" \
+	bash -c "test \$(wc -l <'$work/halves') = 2 && awk '\$1 < 850000 || \$1 > 1250000 { exit 1 }' '$work/halves'"
