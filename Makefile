@@ -5,7 +5,9 @@
 # Sources are found by folder: TOOL/TOOL.c is a program, every other file of
 # the folder belongs to its library.
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 PROGRAM_PREFIX ?= flame-
@@ -44,6 +46,8 @@ libs_collapse = $(shell $(PKG_CONFIG) --libs libdw libelf libzstd zlib libxml-2.
 libs_render = $(shell $(PKG_CONFIG) --libs libzstd zlib libcjson) -lm
 libs_diff = $(shell $(PKG_CONFIG) --libs libzstd zlib libxml-2.0 libcjson gsl)
 libs_all = $(libs_collapse) $(libs_diff)
+
+sample_programs := $(patsubst samples/%.c,$(BUILD)/samples/%,$(wildcard samples/*.c))
 
 .DEFAULT_GOAL := all
 include tests/tests.mk
@@ -90,7 +94,6 @@ $(BUILD)/render/svg.o: $(patsubst %,$(BUILD)/%.inc,$(wildcard render/*.js render
 
 # programs that are looked at: built with frame pointers, so that every call
 # graph mode has a whole stack to show
-sample_programs := $(patsubst samples/%.c,$(BUILD)/samples/%,$(wildcard samples/*.c))
 $(BUILD)/samples/%: samples/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu17 -O2 -g -Wall -Wextra -fno-omit-frame-pointer -pthread -o $@ $<
