@@ -114,8 +114,8 @@ static cJSON *modules_of(const struct check_view *view)
 
 	for (size_t i = 0; i < nr; i++)
 		tallies[i].module = modules_at(view->modules, i);
-	for (size_t i = 0; i < view->stacks->nr_places; i++) {
-		const struct place *place = &view->stacks->places[i];
+	for (size_t i = 0; i < view->stacks->frames.places.nr; i++) {
+		const struct place *place = &view->stacks->frames.places.at[i];
 		struct tally *tally = &tallies[place->module ? place->module->id : nr];
 
 		if (!place->nr_samples)
@@ -164,6 +164,23 @@ static cJSON *records_of(const struct reader *reader)
 	return list;
 }
 
+static cJSON *unwinding_of(const struct unwind_counts *counts)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (int end = 0; end < UNWIND_NR_ENDS; end++) {
+		cJSON *item;
+
+		if (!counts->ends[end])
+			continue;
+		item = cJSON_CreateObject();
+		add_number(item, "stacks", counts->ends[end]);
+		add_text(item, "ended because", unwind_end_text((enum unwind_end)end));
+		cJSON_AddItemToArray(list, item);
+	}
+	return list;
+}
+
 static void add_problems(cJSON *to, const struct check_view *view)
 {
 	const struct recording_report *report = view->report;
@@ -174,7 +191,7 @@ static void add_problems(cJSON *to, const struct check_view *view)
 	add_count(to, "of unknown events", report->nr_unknown_event);
 	add_count(to, "late", report->nr_late);
 	add_count(to, "trace buffers not decoded", report->nr_aux);
-	add_count(to, "unknown chain markers", view->stacks->nr_markers_unknown);
+	add_count(to, "unknown chain markers", view->stacks->frames.nr_markers_unknown);
 	add_number(to, "truncated stacks", view->stacks->nr_truncated);
 	add_number(to, "without a stack", view->stacks->nr_no_stack);
 	if (view->reader->damage[0])
@@ -209,10 +226,13 @@ static cJSON *describe(const struct check_view *view)
 	add_number(root, "processes", view->session->nr_processes);
 	add_number(root, "threads", view->session->nr_threads);
 	add_number(root, "distinct stacks", view->stacks->nr_entries);
-	add_number(root, "distinct places", view->stacks->nr_places);
+	add_number(root, "distinct places", view->stacks->frames.places.nr);
 	add_problems(root, view);
 	cJSON_AddItemToObject(root, "events", events_of(reader));
 	cJSON_AddItemToObject(root, "modules", modules_of(view));
+	if (view->stacks->frames.unwinder)
+		cJSON_AddItemToObject(root, "unwinding",
+		                      unwinding_of(unwinder_totals(view->stacks->frames.unwinder)));
 	cJSON_AddItemToObject(root, "records", records_of(reader));
 	return root;
 }

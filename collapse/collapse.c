@@ -311,7 +311,7 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 		return one_of(arg, splits, ARRAY_SIZE(splits), "split", err);
 	case OPT_ONLY:
 		choice = one_of(arg, parts, ARRAY_SIZE(parts), "only", err);
-		recording->stacks.only = (enum stacks_only)MAX_OF(choice, 0);
+		recording->stacks.frames.only = (enum frames_only)MAX_OF(choice, 0);
 		return MIN_OF(choice, 0);
 	case OPT_COMM:
 		MEM_GROW(run->comms, filter->nr_comms, run->comms_capacity);

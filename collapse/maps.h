@@ -15,6 +15,7 @@ struct map {
 	uint64_t start, end; /* end is the first byte behind */
 	uint64_t pgoff;
 	struct module *module; /* NULL: `name` is all that is known */
+	bool is_data;          /* no code: PERF_RECORD_MISC_MMAP_DATA */
 	uint32_t name;         /* id in the session's texts, for a KSYMBOL */
 };
 

@@ -34,7 +34,7 @@ static void make_text(const struct samples_printer *printer, const struct stacks
 	size_t nr;
 
 	if (!place->module || !printer->symbolizer) {
-		stacks_place_text(stacks, place, text);
+		places_describe(&stacks->frames.places, place, text);
 		buf_printf(text, " (%s)", dso_of(place));
 		return;
 	}
@@ -64,7 +64,7 @@ static const struct buf *text_of(struct samples_printer *printer, const struct s
 		printer->nr_texts = nr;
 	}
 	if (!printer->texts[id].size)
-		make_text(printer, stacks, &stacks->places[id], &printer->texts[id]);
+		make_text(printer, stacks, &stacks->frames.places.at[id], &printer->texts[id]);
 	return &printer->texts[id];
 }
 
@@ -76,7 +76,7 @@ void samples_print(struct samples_printer *printer, struct stacks *stacks,
 	uint32_t comm = session_comm(stacks->session, thread);
 	bool is_truncated;
 
-	if (!stacks_resolve(stacks, event, sample, thread, &is_truncated))
+	if (!frames_resolve(&stacks->frames, event, sample, thread, &is_truncated))
 		return;
 	output_printf(out, "%s %d/%d ", strtab_text(&stacks->session->texts, comm), sample->pid,
 	              sample->tid);
@@ -86,12 +86,13 @@ void samples_print(struct samples_printer *printer, struct stacks *stacks,
 		output_printf(out, "%" PRIu64 ".%09" PRIu64 ": ", sample->time / 1000000000,
 		              sample->time % 1000000000);
 	output_printf(out, "%" PRIu64 " %s:\n", sample->period, event->name);
-	for (size_t i = 0; i < stacks->nr_frames; i++) {
-		const struct buf *text = text_of(printer, stacks, stacks->frames[i]);
+	for (size_t i = 0; i < stacks->frames.nr; i++) {
+		const struct buf *text = text_of(printer, stacks, stacks->frames.at[i]);
 		const char *at = text->at, *end = text->at + text->size;
-		const struct place *place = &stacks->places[stacks->frames[i]];
+		const struct place *place = &stacks->frames.places.at[stacks->frames.at[i]];
 		/* as perf does: of call chains the offset in the file, else the address */
-		uint64_t address = place->module && sample->has_chain ? place->off : stacks->ips[i];
+		uint64_t address =
+		        place->module && sample->has_chain ? place->off : stacks->frames.ips[i];
 
 		while (at < end) {
 			const char *newline = memchr(at, '\n', (size_t)(end - at));

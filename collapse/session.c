@@ -332,7 +332,7 @@ static void take_mmap(struct session *session, const struct record *record)
 	struct perfrec_cursor c = reader_body(session->reader, record);
 	uint16_t cpumode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	struct module_key key = {.kind = MODULE_FILE};
-	struct map map = {0};
+	struct map map = {.is_data = record->misc & PERF_RECORD_MISC_MMAP_DATA};
 	int32_t tid;
 	uint64_t size;
 	struct slice path;

@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fold(path, &options);
 	options.all_events = false;
 	options.count = RECORDING_PERIOD;
-	options.stacks.only = ONLY_USER;
+	options.stacks.frames.only = ONLY_USER;
 	fold(path, &options);
 	close(fd);
 	return 0;

@@ -1,0 +1,283 @@
+#include "share/compat.h"
+#include "collapse/frames.h"
+
+#include "share/mem.h"
+
+#define CACHE_SIZE 16384u /* entries; 400 kB, within the second cache of most machines */
+
+/* Kernel default of sysctl perf_event_max_stack (PERF_MAX_STACK_DEPTH). */
+#define DEFAULT_MAX_STACK 127
+
+void frames_init(struct frames *frames, struct session *session,
+                 const struct frames_options *options)
+{
+	*frames = (struct frames){.options = *options};
+	places_init(&frames->places, session, options->is_live);
+	frames->cache = mem_zalloc(CACHE_SIZE * sizeof(*frames->cache));
+}
+
+void frames_release(struct frames *frames)
+{
+	unwinder_free(frames->unwinder);
+	unwind_rules_free(frames->rules);
+	places_release(&frames->places);
+	free(frames->unwound);
+	free(frames->cache);
+	free(frames->at);
+	free(frames->ips);
+	*frames = (struct frames){0};
+}
+
+static void push(struct frames *frames, uint32_t place, uint64_t ip)
+{
+	if (frames->nr == frames->capacity) {
+		frames->capacity = MAX_OF(frames->capacity * 2, (size_t)256);
+		frames->at = mem_resize(frames->at, frames->capacity, sizeof(*frames->at));
+		frames->ips = mem_resize(frames->ips, frames->capacity, sizeof(*frames->ips));
+	}
+	frames->at[frames->nr] = place;
+	frames->ips[frames->nr++] = ip;
+}
+
+enum context { CONTEXT_USER, CONTEXT_KERNEL, CONTEXT_OTHER };
+
+static void push_ip(struct frames *frames, const struct thread *thread, enum context context,
+                    uint64_t ip, bool is_return)
+{
+	bool is_kernel = context == CONTEXT_KERNEL;
+	uint64_t version = is_kernel ? frames->places.session->kernel->version :
+	                               thread->process->maps->version;
+	uint64_t tag = version << 1 | is_return;
+	struct frames_cached *cached = &frames->cache[hash_u64(ip, tag) & (CACHE_SIZE - 1)];
+
+	/* a version belongs to one address space only, so it says which process */
+	if (cached->version != tag || cached->ip != ip) {
+		uint32_t place =
+		        is_kernel ? places_of_kernel(&frames->places, ip, is_return) :
+		                    places_of_user(&frames->places, thread->process, ip, is_return);
+
+		*cached = (struct frames_cached){ip, tag, place};
+	}
+	push(frames, cached->place, ip);
+}
+
+static void push_foreign(struct frames *frames, const char *name)
+{
+	push(frames,
+	     places_of_text(&frames->places, strtab_cstr(&frames->places.session->texts, name),
+	                    false),
+	     0);
+}
+
+static enum context context_of_mode(uint16_t cpumode)
+{
+	switch (cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		return CONTEXT_KERNEL;
+	case PERF_RECORD_MISC_USER:
+		return CONTEXT_USER;
+	}
+	return CONTEXT_OTHER;
+}
+
+static const char *foreign_name(uint64_t marker)
+{
+	switch (marker) {
+	case PERF_CONTEXT_HV:
+		return "[hypervisor]";
+	case PERF_CONTEXT_GUEST_KERNEL:
+		return "[guest kernel]";
+	case PERF_CONTEXT_GUEST_USER:
+		return "[guest user]";
+	}
+	return "[guest]";
+}
+
+/* Where branches form a call stack (LBR) they replace the user part of the chain. */
+static void push_branches(struct frames *frames, const struct thread *thread,
+                          const struct sample *sample)
+{
+	push_ip(frames, thread, CONTEXT_USER, sample->branches[1], false);
+	for (uint64_t i = 0; i < sample->nr_branches; i++)
+		push_ip(frames, thread, CONTEXT_USER, sample->branches[3 * i], false);
+}
+
+static void push_chain(struct frames *frames, const struct thread *thread,
+                       const struct sample *sample, const uint64_t *chain, uint64_t nr)
+{
+	const bool is_lowered = frames->places.session->reader->is_simpleperf;
+	enum context context = context_of_mode(sample->cpumode);
+	bool is_first = true;
+
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t ip = chain[i];
+
+		if (ip < PERF_CONTEXT_MAX) {
+			if (context == CONTEXT_OTHER)
+				continue;
+			if (context == CONTEXT_USER && sample->nr_branches) {
+				push_branches(frames, thread, sample);
+				return;
+			}
+			push_ip(frames, thread, context, ip, !is_first && !is_lowered);
+			is_first = false;
+			if (context == CONTEXT_KERNEL)
+				frames->nr_kernel = frames->nr;
+			continue;
+		}
+		is_first = true;
+		switch (ip) {
+		case PERF_CONTEXT_KERNEL:
+			context = CONTEXT_KERNEL;
+			break;
+		case PERF_CONTEXT_USER:
+			context = CONTEXT_USER;
+			break;
+		case PERFREC_CONTEXT_USER_DEFERRED:
+			i++; /* the cookie */
+			break;
+		case PERF_CONTEXT_HV:
+		case PERF_CONTEXT_GUEST:
+		case PERF_CONTEXT_GUEST_KERNEL:
+		case PERF_CONTEXT_GUEST_USER:
+			context = CONTEXT_OTHER;
+			push_foreign(frames, foreign_name(ip));
+			break;
+		default:
+			context = CONTEXT_OTHER;
+			frames->nr_markers_unknown++;
+		}
+	}
+}
+
+static void push_sampled_ip(struct frames *frames, const struct thread *thread,
+                            const struct sample *sample)
+{
+	switch (sample->cpumode) {
+	case PERF_RECORD_MISC_KERNEL:
+		push_ip(frames, thread, CONTEXT_KERNEL, sample->ip, false);
+		frames->nr_kernel = frames->nr;
+		break;
+	case PERF_RECORD_MISC_USER:
+		push_ip(frames, thread, CONTEXT_USER, sample->ip, false);
+		break;
+	case PERF_RECORD_MISC_HYPERVISOR:
+		push_foreign(frames, "[hypervisor]");
+		break;
+	case PERF_RECORD_MISC_GUEST_KERNEL:
+		push_foreign(frames, "[guest kernel]");
+		break;
+	case PERF_RECORD_MISC_GUEST_USER:
+		push_foreign(frames, "[guest user]");
+		break;
+	}
+}
+
+/* The kernel stops after so many entries, counted from the leaf: the roots are lost. */
+static bool is_cut(const struct event *event, const struct sample *sample)
+{
+	uint64_t limit =
+	        event->attr.sample_max_stack ? event->attr.sample_max_stack : DEFAULT_MAX_STACK;
+	uint64_t nr = 0;
+
+	if (sample->nr_chain < limit)
+		return false;
+	for (uint64_t i = 0; i < sample->nr_chain; i++)
+		nr += sample->chain[i] < PERF_CONTEXT_MAX;
+	/* above the limit the recording machine had another one, which is not known */
+	return nr == limit;
+}
+
+struct finder {
+	const struct maps *maps;
+};
+
+static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
+{
+	const struct finder *finder = ctx;
+	const struct map *map = maps_find(finder->maps, ip);
+
+	if (!map || !map->module)
+		return false;
+	*out = (struct unwind_map){.start = map->start,
+	                           .end = map->end,
+	                           .pgoff = map->pgoff,
+	                           .module = map->module,
+	                           .executable = !map->is_data};
+	return true;
+}
+
+/*
+ * Puts the unwound frames in the place of the user frames of the chain, where
+ * they reach the bottom or are more. A recording may carry both because
+ * neither is always whole.
+ */
+static void unwind_user(struct frames *frames, const struct thread *thread,
+                        const struct sample *sample, bool *is_truncated)
+{
+	struct finder finder = {thread->process->maps};
+	const struct unwind_sample what = {
+	        .machine = frames->options.machine,
+	        .regs_abi = sample->regs_abi,
+	        .regs_mask = sample->regs_mask,
+	        .regs = sample->regs,
+	        .stack = sample->stack,
+	        .stack_size = sample->stack_dyn_size,
+	        .stack_request = sample->stack_size,
+	        .find = find_map,
+	        .ctx = &finder,
+	};
+	size_t nr_chain = frames->nr - frames->nr_kernel, nr;
+	enum unwind_end end;
+
+	if (!frames->unwinder) {
+		frames->rules =
+		        unwind_rules_new(frames->places.session->modules, &frames->options.unwind);
+		frames->unwinder = unwinder_new(frames->rules);
+		frames->unwound = mem_alloc(UNWIND_DEPTH_MAX * sizeof(*frames->unwound));
+	}
+	nr = unwind(frames->unwinder, &what, frames->unwound, UNWIND_DEPTH_MAX, &end);
+	if (nr == 0 || (!unwind_is_whole(end) && nr <= nr_chain))
+		return;
+	*is_truncated = !unwind_is_whole(end);
+	frames->nr = frames->nr_kernel;
+	for (size_t i = 0; i < nr; i++) {
+		const struct unwind_frame *frame = &frames->unwound[i];
+
+		push(frames,
+		     frame->module ? places_id(&frames->places,
+		                               &(struct place){.module = frame->module,
+		                                               .off = frame->off,
+		                                               .is_return = frame->is_return}) :
+		                     places_of_user(&frames->places, thread->process, frame->ip,
+		                                    frame->is_return),
+		     frame->ip);
+	}
+}
+
+bool frames_resolve(struct frames *frames, const struct event *event, const struct sample *sample,
+                    const struct thread *thread, bool *is_truncated)
+{
+	frames->nr = frames->nr_kernel = 0;
+	*is_truncated = false;
+	if (sample->has_chain) {
+		push_chain(frames, thread, sample, sample->chain, sample->nr_chain);
+		*is_truncated = is_cut(event, sample);
+	}
+	if (sample->regs && sample->stack && frames->options.only != ONLY_KERNEL)
+		unwind_user(frames, thread, sample, is_truncated);
+	if (!frames->nr && sample->has_ip && sample->ip)
+		push_sampled_ip(frames, thread, sample);
+	if (frames->options.only == ONLY_KERNEL) {
+		frames->nr = frames->nr_kernel;
+		*is_truncated = false;
+	} else if (frames->options.only == ONLY_USER) {
+		frames->nr -= frames->nr_kernel;
+		memmove(frames->at, frames->at + frames->nr_kernel,
+		        frames->nr * sizeof(*frames->at));
+		memmove(frames->ips, frames->ips + frames->nr_kernel,
+		        frames->nr * sizeof(*frames->ips));
+		frames->nr_kernel = 0;
+	}
+	return frames->options.only == ONLY_ALL || frames->nr;
+}

@@ -1,0 +1,57 @@
+/*
+ * frames.h - the frames of one sample.
+ *
+ * Decides which parts of a sample make its stack: the kernel's call chain and
+ * above it (towards the root) the user's, from the chain, from branches or by
+ * unwinding; which addresses are return addresses; whether the outermost
+ * frames are missing.
+ */
+#ifndef COLLAPSE_FRAMES_H
+#define COLLAPSE_FRAMES_H
+
+#include "collapse/places.h"
+#include "collapse/sample.h"
+#include "collapse/unwind.h"
+#include "share/compat.h"
+
+enum frames_only { ONLY_ALL, ONLY_USER, ONLY_KERNEL };
+
+struct frames_options {
+	enum frames_only only;
+	struct unwind_options unwind;
+	uint16_t machine; /* e_machine of the recording, elf.h */
+	bool is_live;     /* see struct places */
+};
+
+struct frames_cached {
+	uint64_t ip, version;
+	uint32_t place;
+};
+
+struct frames {
+	struct frames_options options;
+	struct places places;
+	uint32_t *at;  /* places of the sample at hand, innermost first */
+	uint64_t *ips; /* their addresses; 0 where a text stands for them */
+	size_t nr, capacity;
+	size_t nr_kernel; /* of these, the first */
+	uint64_t nr_markers_unknown;
+
+	struct frames_cached *cache;
+	struct unwind_rules *rules; /* made when the first sample needs them */
+	struct unwinder *unwinder;
+	struct unwind_frame *unwound; /* scratch, UNWIND_DEPTH_MAX of them */
+};
+
+void frames_init(struct frames *frames, struct session *session,
+                 const struct frames_options *options);
+void frames_release(struct frames *frames);
+
+/*
+ * Leaves the sample's frames in `at`. False where options.only leaves nothing
+ * of them.
+ */
+bool frames_resolve(struct frames *frames, const struct event *event, const struct sample *sample,
+                    const struct thread *thread, bool *is_truncated);
+
+#endif

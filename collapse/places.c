@@ -1,0 +1,115 @@
+#include "share/compat.h"
+#include "collapse/places.h"
+
+#include "share/mem.h"
+
+void places_init(struct places *places, struct session *session, bool is_live)
+{
+	*places = (struct places){.session = session, .is_live = is_live, .nr_slots = 1024};
+	places->slots = mem_zalloc(places->nr_slots * sizeof(*places->slots));
+}
+
+void places_release(struct places *places)
+{
+	free(places->at);
+	free(places->slots);
+	*places = (struct places){0};
+}
+
+static uint64_t place_hash(const struct place *place)
+{
+	uint64_t what = place->module ? place->module->id : (uint64_t)place->text << 32;
+
+	return hash_u64(place->off, what << 2 | (uint64_t)place->is_return << 1 | place->is_kernel);
+}
+
+static bool place_equals(const struct place *a, const struct place *b)
+{
+	return a->off == b->off && a->module == b->module && a->text == b->text &&
+	       a->is_return == b->is_return && a->is_kernel == b->is_kernel;
+}
+
+static uint32_t *find_slot(const struct places *places, const struct place *place)
+{
+	size_t at = place_hash(place) & (places->nr_slots - 1);
+
+	while (places->slots[at] && !place_equals(&places->at[places->slots[at] - 1], place))
+		at = (at + 1) & (places->nr_slots - 1);
+	return &places->slots[at];
+}
+
+uint32_t places_id(struct places *places, const struct place *place)
+{
+	uint32_t *slot = find_slot(places, place);
+
+	if (*slot)
+		return *slot - 1;
+	/* a process that still runs can be asked for its files; later it may be too late */
+	if (places->is_live && place->module && place->module->nr_samples++ == 0)
+		module_elf(places->session->modules, place->module);
+	MEM_GROW(places->at, places->nr, places->capacity);
+	places->at[places->nr++] = *place;
+	*slot = (uint32_t)places->nr;
+	if (places->nr > places->nr_slots / 2) {
+		places->nr_slots *= 2;
+		free(places->slots);
+		places->slots = mem_zalloc(places->nr_slots * sizeof(*places->slots));
+		for (size_t i = 0; i < places->nr; i++)
+			*find_slot(places, &places->at[i]) = (uint32_t)i + 1;
+	}
+	return (uint32_t)places->nr - 1;
+}
+
+uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel)
+{
+	return places_id(places, &(struct place){.text = text, .is_kernel = is_kernel});
+}
+
+uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return)
+{
+	struct session *session = places->session;
+	/* the call that a return address follows may be the last of its function */
+	const struct map *map = maps_find(session->kernel, ip - is_return);
+	struct place place = {.off = ip, .is_return = is_return, .is_kernel = true};
+
+	if (map && !map->module)
+		return places_of_text(places, map->name, true);
+	place.module = map ? map->module : session_kernel_module(session);
+	return places_id(places, &place);
+}
+
+uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return)
+{
+	const struct map *map = maps_find(process->maps, ip - is_return);
+	struct place place = {.off = ip, .is_return = is_return};
+
+	if (map) {
+		place.off = ip - map->start + map->pgoff;
+		place.module = map->module;
+	} else {
+		place.module = session_unknown_module(places->session, process);
+	}
+	return places_id(places, &place);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+void places_describe(const struct places *places, const struct place *place, struct buf *out)
+{
+	if (!place->module) {
+		struct slice text = strtab_slice(&places->session->texts, place->text);
+
+		buf_add(out, text.at, text.size);
+		return;
+	}
+	if (place->module->key.kind == MODULE_UNKNOWN || place->module->key.kind == MODULE_JIT)
+		buf_string(out, "[unknown]");
+	else
+		buf_printf(out, "%s+0x%llx", base_name(place->module->key.path),
+		           (unsigned long long)place->off);
+}

@@ -1,0 +1,48 @@
+/*
+ * places.h - what one frame is known by before it has a name: an offset in a
+ * module, or a text. Equal places get equal ids, which count up from 0.
+ *
+ * Kept for the whole run; memory grows with distinct places.
+ */
+#ifndef COLLAPSE_PLACES_H
+#define COLLAPSE_PLACES_H
+
+#include "collapse/session.h"
+#include "share/buf.h"
+#include "share/compat.h"
+
+struct place {
+	uint64_t off;          /* in the module; 0 for a text */
+	struct module *module; /* NULL: `text` is all there is */
+	uint32_t text;         /* id in the session's texts */
+	bool is_return, is_kernel;
+	uint64_t nr_samples; /* that were taken right here; counted by the user */
+};
+
+struct places {
+	struct session *session; /* borrowed */
+	bool is_live;            /* open modules while their processes still run */
+	struct place *at;
+	size_t nr, capacity;
+	uint32_t *slots; /* id + 1; open addressing, nr_slots a power of two */
+	size_t nr_slots;
+};
+
+void places_init(struct places *places, struct session *session, bool is_live);
+void places_release(struct places *places);
+
+uint32_t places_id(struct places *places, const struct place *place);
+
+/* text: an id in the session's texts. */
+uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel);
+
+/* Of a kernel address, a return address or not, with the maps as they are now. */
+uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return);
+
+uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip,
+                        bool is_return);
+
+/* A place without symbols: "libc.so.6+0x1234", "[unknown]", the text. */
+void places_describe(const struct places *places, const struct place *place, struct buf *out);
+
+#endif
