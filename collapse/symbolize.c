@@ -3,6 +3,7 @@
 
 #include "collapse/demangle.h"
 #include "collapse/elffile.h"
+#include "collapse/inlines.h"
 #include "collapse/kallsyms.h"
 #include "collapse/perfmap.h"
 #include "collapse/symtab.h"
@@ -12,7 +13,13 @@
 /* What the symbolizer keeps of one module, by module id. */
 struct source {
 	bool is_ready;
-	bool is_shared; /* symtab belongs to another module */
+	bool is_shared; /* tables belong to another module */
+};
+
+/* The name to show for a text. */
+struct shown {
+	const char *text; /* NULL: an empty slot */
+	uint32_t size, name;
 };
 
 struct symbolizer {
@@ -23,6 +30,8 @@ struct symbolizer {
 	struct symtab *kallsyms; /* of this machine or --kallsyms; NULL where none */
 	bool kallsyms_tried;
 	struct err kallsyms_err;
+	struct shown *shown; /* open addressing */
+	size_t nr_shown, nr_shown_slots;
 	struct buf text;
 };
 
@@ -42,11 +51,15 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	for (size_t id = 0; id < symbolizer->nr_sources; id++) {
 		struct module *module = modules_at(symbolizer->modules, id);
 
-		if (symbolizer->sources[id].is_ready && !symbolizer->sources[id].is_shared)
+		if (symbolizer->sources[id].is_ready && !symbolizer->sources[id].is_shared) {
 			symtab_free(module->symtab);
+			inlines_free(module->inlines);
+		}
 		module->symtab = NULL;
+		module->inlines = NULL;
 	}
 	free(symbolizer->sources);
+	free(symbolizer->shown);
 	symtab_free(symbolizer->kallsyms);
 	buf_release(&symbolizer->text);
 	free(symbolizer);
@@ -107,9 +120,18 @@ static bool share_tables(struct symbolizer *symbolizer, struct module *module)
 		    (module->key.kind == MODULE_JIT && other->key.pid != module->key.pid))
 			continue;
 		module->symtab = other->symtab;
+		module->inlines = other->inlines;
 		return true;
 	}
 	return false;
+}
+
+/* Both tables of a file of user space, or of the kernel's. */
+static void read_tables(struct symbolizer *symbolizer, struct module *module)
+{
+	module->symtab = symtab_of_elf(module->elf);
+	if (!symbolizer->options.no_inlines || symbolizer->options.srcline)
+		module->inlines = inlines_new(module->elf);
 }
 
 /* Finds and reads what names the module, once. */
@@ -138,13 +160,13 @@ static void prepare(struct symbolizer *symbolizer, struct module *module)
 			return;
 		source->is_shared = share_tables(symbolizer, module);
 		if (!source->is_shared)
-			module->symtab = symtab_of_elf(module->elf);
+			read_tables(symbolizer, module);
 		return;
 	case MODULE_KERNEL:
 		source->is_shared =
 		        !symbolizer->options.vmlinux && use_kallsyms(symbolizer, module);
 		if (!source->is_shared && module_elf(symbolizer->modules, module))
-			module->symtab = symtab_of_elf(module->elf);
+			read_tables(symbolizer, module);
 		return;
 	case MODULE_KMOD:
 		source->is_shared = use_kallsyms(symbolizer, module);
@@ -209,8 +231,7 @@ static void module_label(struct symbolizer *symbolizer, const struct module *mod
 		buf_printf(&symbolizer->text, "[%.*s]", (int)MIN_OF(size, (size_t)4096), base);
 }
 
-static struct symbol unresolved(struct symbolizer *symbolizer, const struct module *module,
-                                uint64_t off)
+static uint32_t unresolved(struct symbolizer *symbolizer, const struct module *module, uint64_t off)
 {
 	struct buf *text = &symbolizer->text;
 
@@ -222,38 +243,120 @@ static struct symbol unresolved(struct symbolizer *symbolizer, const struct modu
 		text->size -= 2;
 		buf_printf(text, "+0x%llx", (unsigned long long)off);
 	}
-	return (struct symbol){.name = strtab_id(symbolizer->options.names, text->at, text->size),
-	                       .file = UINT32_MAX};
+	return strtab_id(symbolizer->options.names, text->at, text->size);
 }
 
-static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name)
+static void grow_shown(struct symbolizer *symbolizer)
 {
-	demangle(name, symbolizer->options.demangle, &symbolizer->text);
-	return strtab_id(symbolizer->options.names, symbolizer->text.at, symbolizer->text.size);
+	size_t nr_old = symbolizer->nr_shown_slots, at;
+	struct shown *old = symbolizer->shown;
+
+	symbolizer->nr_shown_slots = nr_old ? nr_old * 2 : 1024;
+	symbolizer->shown = mem_zalloc(symbolizer->nr_shown_slots * sizeof(*old));
+	for (size_t i = 0; i < nr_old; i++) {
+		if (!old[i].text)
+			continue;
+		at = hash_u64((uintptr_t)old[i].text, old[i].size) &
+		     (symbolizer->nr_shown_slots - 1);
+		while (symbolizer->shown[at].text)
+			at = (at + 1) & (symbolizer->nr_shown_slots - 1);
+		symbolizer->shown[at] = old[i];
+	}
+	free(old);
+}
+
+/* The shown form of a name, remembered by where its text is: texts are not copied. */
+static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, bool is_linkage)
+{
+	struct shown *slot;
+	size_t at;
+
+	if (symbolizer->nr_shown >= symbolizer->nr_shown_slots / 2)
+		grow_shown(symbolizer);
+	at = hash_u64((uintptr_t)name.at, name.size) & (symbolizer->nr_shown_slots - 1);
+	while (symbolizer->shown[at].text &&
+	       (symbolizer->shown[at].text != name.at || symbolizer->shown[at].size != name.size))
+		at = (at + 1) & (symbolizer->nr_shown_slots - 1);
+	slot = &symbolizer->shown[at];
+	if (slot->text)
+		return slot->name;
+	demangle(name, is_linkage ? symbolizer->options.demangle : DEMANGLE_NONE,
+	         &symbolizer->text);
+	*slot = (struct shown){
+	        name.at, (uint32_t)name.size,
+	        strtab_id(symbolizer->options.names, symbolizer->text.at, symbolizer->text.size)};
+	symbolizer->nr_shown++;
+	return slot->name;
+}
+
+/* The address that the module's tables know a place by; false where it is none. */
+static bool address_of(const struct module *module, uint64_t place, uint64_t *address)
+{
+	*address = place;
+	if (module->key.kind == MODULE_FILE || module->key.kind == MODULE_VDSO)
+		return module->elf && elffile_vaddr(module->elf, place, address);
+	if (module->key.kind == MODULE_KERNEL && module->elf)
+		*address = kernel_vaddr(module, module->elf, place);
+	return true;
+}
+
+/* The functions that the debugging information has there; their number. */
+static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, uint64_t address,
+                         struct symbol out[SYMBOLIZE_MAX])
+{
+	struct inlines_frame frames[SYMBOLIZE_MAX];
+	bool srcline = symbolizer->options.srcline;
+	size_t nr = inlines_find(module->inlines, address, srcline, frames, ARRAY_SIZE(frames));
+	size_t first = 0;
+
+	/* lines, but none of the inlined functions: the place is in the innermost one's file */
+	if (nr && symbolizer->options.no_inlines) {
+		frames[nr - 1].file = frames[0].file;
+		frames[nr - 1].line = frames[0].line;
+		first = nr - 1;
+	}
+	for (size_t i = first; i < nr; i++) {
+		struct slice name = {frames[i].name, frames[i].name ? strlen(frames[i].name) : 0};
+
+		out[i - first] = (struct symbol){.file = UINT32_MAX, .inlined = i + 1 < nr};
+		if (name.size) {
+			out[i - first].name = shown_name(symbolizer, name, frames[i].is_linkage);
+			out[i - first].resolved = true;
+		}
+		if (frames[i].file && frames[i].line) {
+			out[i - first].file =
+			        strtab_cstr(symbolizer->options.names, frames[i].file);
+			out[i - first].line = frames[i].line;
+		}
+	}
+	return nr - first;
 }
 
 size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
                  struct symbol out[SYMBOLIZE_MAX])
 {
-	uint64_t place = is_return && off ? off - 1 : off, address = place;
+	uint64_t place = is_return && off ? off - 1 : off, address;
 	struct slice name = {"", 0};
+	size_t nr = 0;
 
-	out[0] = (struct symbol){.file = UINT32_MAX};
 	if (!symbolizer->options.no_symbols) {
 		prepare(symbolizer, module);
-		if ((module->key.kind == MODULE_FILE || module->key.kind == MODULE_VDSO) &&
-		    module->elf && !elffile_vaddr(module->elf, place, &address))
-			address = UINT64_MAX;
-		else if (module->key.kind == MODULE_KERNEL && module->elf)
-			address = kernel_vaddr(module, module->elf, place);
-		if (module->symtab)
-			name = symtab_find(module->symtab, address);
+		if (address_of(module, place, &address)) {
+			if (module->inlines)
+				nr = by_inlines(symbolizer, module, address, out);
+			if (module->symtab)
+				name = symtab_find(module->symtab, address);
+		}
 	}
-	if (!name.size) {
-		out[0] = unresolved(symbolizer, module, place);
-		return 1;
+	if (!nr)
+		out[nr++] = (struct symbol){.file = UINT32_MAX};
+	/* the linker's name of the function says more: ".cold", a local constructor's class */
+	if (name.size) {
+		out[nr - 1].name = shown_name(symbolizer, name, module->key.kind != MODULE_JIT);
+		out[nr - 1].resolved = true;
 	}
-	out[0].name = shown_name(symbolizer, name);
-	out[0].resolved = true;
-	return 1;
+	for (size_t i = 0; i < nr; i++)
+		if (!out[i].resolved)
+			out[i].name = unresolved(symbolizer, module, place);
+	return nr;
 }
