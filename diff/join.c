@@ -19,6 +19,7 @@ void join_release(struct join *join)
 	free(join->runs);
 	strtab_release(&join->names);
 	free(join->known);
+	free(join->showing);
 	free(join->frames);
 	free(join->stacks);
 	free(join->weights);
@@ -33,16 +34,22 @@ static uint32_t intern(struct join *join, struct slice text)
 	uint32_t id = strtab_id(&join->names, text.at, text.size);
 
 	while (join->nr_known <= id) {
+		struct slice known = strtab_slice(&join->names, join->nr_known);
+
 		if (join->nr_known == join->known_capacity) {
 			join->known_capacity = join->known_capacity ? join->known_capacity * 2 : 64;
 			join->known =
 			        mem_resize(join->known, join->known_capacity, sizeof(*join->known));
+			join->showing = mem_resize(join->showing, join->known_capacity,
+			                           sizeof(*join->showing));
 		}
+		join->showing[join->nr_known] = (struct join_showing){
+		        .shown = {JOIN_NONE, JOIN_NONE}, .renamed = JOIN_NONE};
 		join->known[join->nr_known++] = (struct join_name){
-		        .canonical = {JOIN_NONE, JOIN_NONE},
-		        .shown = {JOIN_NONE, JOIN_NONE},
-		        .renamed = JOIN_NONE,
+		        .text = known.at,
+		        .size = (uint32_t)known.size,
 		        .callee = JOIN_NONE,
+		        .canonical = {JOIN_NONE, JOIN_NONE},
 		};
 	}
 	return id;
@@ -54,17 +61,17 @@ static void meet(struct join *join, uint32_t id, bool is_root, enum join_side si
 	struct slice text = strtab_slice(&join->names, id);
 	uint32_t renamed, canonical, *shown;
 
-	renamed = join->known[id].renamed;
+	renamed = join->showing[id].renamed;
 	if (renamed == JOIN_NONE)
 		renamed = intern(join, canon_rename(join->canon, text));
 	canonical = join->known[id].canonical[is_root];
 	if (canonical == JOIN_NONE)
 		canonical = intern(join, canon_name(join->canon,
 		                                    strtab_slice(&join->names, renamed), is_root));
-	join->known[id].renamed = renamed;
+	join->showing[id].renamed = renamed;
 	join->known[id].canonical[is_root] = canonical;
 	join->known[id].seen |= (uint8_t)(1u << (2 * side + is_root));
-	shown = &join->known[canonical].shown[side];
+	shown = &join->showing[canonical].shown[side];
 	*shown = *shown == JOIN_NONE || *shown == renamed ? renamed : JOIN_SEVERAL;
 }
 
@@ -78,7 +85,7 @@ static inline uint32_t canonical_of(struct join *join, uint32_t id, bool is_root
 
 struct slice join_shown(const struct join *join, uint32_t name)
 {
-	const uint32_t *shown = join->known[name].shown;
+	const uint32_t *shown = join->showing[name].shown;
 	uint32_t id = shown[JOIN_AFTER] != JOIN_NONE ? shown[JOIN_AFTER] : shown[JOIN_BEFORE];
 
 	return strtab_slice(&join->names, id < JOIN_SEVERAL ? id : name);
@@ -181,18 +188,38 @@ static size_t shared_size(const char *a, const char *b, size_t size)
 	return at;
 }
 
-/* Takes the next frame off the text if it is this name. */
-static inline bool take_guess(const struct join *join, uint32_t name, struct slice *rest)
+/* memcmp() for what are mostly 8 to 40 bytes, without a call. */
+static inline bool equal_bytes(const char *a, const char *b, size_t size)
 {
-	const struct strtab_entry *entry = &join->names.entries[name];
-	size_t size = entry->size;
+	uint64_t x, y;
+
+	if (size < 8) {
+		while (size && a[size - 1] == b[size - 1])
+			size--;
+		return !size;
+	}
+	for (size_t at = 0; at + 8 < size; at += 8) {
+		memcpy(&x, a + at, 8);
+		memcpy(&y, b + at, 8);
+		if (x != y)
+			return false;
+	}
+	memcpy(&x, a + size - 8, 8);
+	memcpy(&y, b + size - 8, 8);
+	return x == y;
+}
+
+/* Takes the next frame off the text if it is this name. */
+static inline bool take_guess(const struct join_name *name, struct slice *rest)
+{
+	size_t size = name->size;
 	bool more;
 
 	/* wrong guesses are mostly of another length */
 	if (rest->size < size)
 		return false;
 	more = rest->size > size;
-	if ((more && rest->at[size] != ';') || memcmp(rest->at, entry->text, size) != 0)
+	if ((more && rest->at[size] != ';') || !equal_bytes(rest->at, name->text, size))
 		return false;
 	*rest = (struct slice){rest->at + size + more, rest->size - size - more};
 	return true;
@@ -236,7 +263,7 @@ static size_t read_stack(struct join *join, struct previous *previous, struct sl
 			name = join->frames[expected->first + nr];
 		else if (nr)
 			name = join->known[previous->steps[nr - 1].name].callee;
-		if (name == JOIN_NONE || !take_guess(join, name, &rest)) {
+		if (name == JOIN_NONE || !take_guess(&join->known[name], &rest)) {
 			if (!folded_frame(&rest, &frame))
 				break;
 			name = intern(join, frame);
