@@ -162,16 +162,28 @@ static bool cut_word(struct slice *line, struct slice *word)
 	return true;
 }
 
-static bool ends_in_two_counts(struct slice line)
+/* How many counts a line ends in, at most 2; 0 where it is no stack at all. */
+static int count_counts(struct slice line)
 {
 	struct slice word;
 	weight_fx ignored;
 
-	for (int i = 0; i < 2; i++)
-		if (!cut_word(&line, &word) ||
+	for (int nr = 0; nr < 2; nr++)
+		if (!cut_word(&line, &word) || !line.size ||
 		    weight_parse(word.at, word.size, &ignored) == WEIGHT_NOT_A_NUMBER)
-			return false;
-	return line.size > 0;
+			return nr;
+	return 2;
+}
+
+/* Text holds few control bytes, random or compressed data one in nine. */
+static bool is_binary(struct slice head)
+{
+	size_t size = MIN_OF(head.size, 65536), nr_control = 0;
+
+	for (size_t i = 0; i < size; i++)
+		nr_control += (unsigned char)head.at[i] < ' ' && head.at[i] != '\t' &&
+		              head.at[i] != '\n' && head.at[i] != '\r';
+	return nr_control > size / 20;
 }
 
 static bool is_recording(struct slice head)
@@ -184,6 +196,7 @@ static int decide_columns(struct folded_reader *reader, struct err *err)
 	const char *at, *end;
 	size_t size;
 	uint64_t nr_lines = 0;
+	int nr_counts;
 
 	if (input_peek(reader->in, LOOK_AHEAD, &at, &size, err) < 0)
 		return -1;
@@ -193,6 +206,9 @@ static int decide_columns(struct folded_reader *reader, struct err *err)
 		        err,
 		        "'%s' is a perf.data recording, not folded stacks; fold it with collapse",
 		        input_name(reader->in));
+	if (is_binary((struct slice){at, size}))
+		return err_set(err, "'%s' is not text, so it cannot be folded stacks",
+		               input_name(reader->in));
 	reader->nr_columns = 1;
 	end = at + size;
 	while (at < end) {
@@ -217,9 +233,10 @@ static int decide_columns(struct folded_reader *reader, struct err *err)
 		}
 		if (!line.size)
 			continue;
-		if (!ends_in_two_counts(line))
+		nr_counts = count_counts(line);
+		if (nr_counts == 1)
 			return 0;
-		nr_lines++;
+		nr_lines += nr_counts == 2;
 	}
 	if (nr_lines)
 		reader->nr_columns = 2;

@@ -15,7 +15,7 @@
  * missing.
  *
  * One count column or two (before, after) is a property of a file, not of a
- * line: two when the header says "# columns: before after", or when no line
+ * line: two when the header says "# columns: before after", or when no stack
  * of the first MiB lacks a second number. So `thread 7 12` among one-column
  * lines is the frame "thread 7".
  *
