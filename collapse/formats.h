@@ -6,18 +6,21 @@
 #ifndef COLLAPSE_FORMATS_H
 #define COLLAPSE_FORMATS_H
 
-#define FORMATS(X) \
-	X(cpuprofile) \
-	X(heapprofile) \
-	X(chrome_trace) \
-	X(firefox) \
-	X(speedscope) \
-	X(safari) \
-	X(dhat) \
-	X(ghc_json) \
-	X(papyrus) \
-	X(pprof) \
-	X(pprof_cpu) \
-	X(simpleperf)
+#define FORMATS(X)                                                                                 \
+	X(cpuprofile)                                                                              \
+	X(heapprofile)                                                                             \
+	X(chrome_trace)                                                                            \
+	X(firefox)                                                                                 \
+	X(speedscope)                                                                              \
+	X(safari)                                                                                  \
+	X(dhat)                                                                                    \
+	X(ghc_json)                                                                                \
+	X(papyrus)                                                                                 \
+	X(pprof)                                                                                   \
+	X(pprof_cpu)                                                                               \
+	X(simpleperf)                                                                              \
+	X(jfr)                                                                                     \
+	X(stackprof)                                                                               \
+	X(pstats)
 
 #endif
