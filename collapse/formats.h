@@ -21,6 +21,9 @@
 	X(simpleperf)                                                                              \
 	X(jfr)                                                                                     \
 	X(stackprof)                                                                               \
-	X(pstats)
+	X(pstats)                                                                                  \
+	X(mojo)                                                                                    \
+	X(art_trace)                                                                               \
+	X(heaptrack)
 
 #endif
