@@ -101,11 +101,12 @@ static void grow_slots(struct join *join)
 	join->slots = mem_zalloc(nr_slots * sizeof(*join->slots));
 	join->nr_slots = nr_slots;
 	for (size_t i = 0; i < join->nr_stacks; i++) {
-		size_t at = join->stacks[i].hash & (nr_slots - 1);
+		uint32_t hash = join->stacks[i].hash;
+		size_t at = hash & (nr_slots - 1);
 
-		while (join->slots[at])
+		while (join->slots[at].stack)
 			at = (at + 1) & (nr_slots - 1);
-		join->slots[at] = (uint32_t)i + 1;
+		join->slots[at] = (struct join_slot){hash, (uint32_t)i + 1};
 	}
 }
 
@@ -136,18 +137,89 @@ static size_t find_stack(struct join *join, const uint32_t *frames, size_t nr, u
 {
 	size_t at = hash & (join->nr_slots - 1);
 
-	for (; join->slots[at]; at = (at + 1) & (join->nr_slots - 1)) {
-		const struct join_stack *stack = &join->stacks[join->slots[at] - 1];
+	for (; join->slots[at].stack; at = (at + 1) & (join->nr_slots - 1)) {
+		const struct join_stack *stack;
 
-		if (stack->hash == hash && stack->nr_frames == nr &&
+		if (join->slots[at].hash != hash)
+			continue;
+		stack = &join->stacks[join->slots[at].stack - 1];
+		if (stack->nr_frames == nr &&
 		    memcmp(join->frames + stack->first, frames, nr * sizeof(*frames)) == 0)
-			return join->slots[at] - 1;
+			return join->slots[at].stack - 1;
 	}
-	join->slots[at] = (uint32_t)join->nr_stacks + 1;
+	join->slots[at] = (struct join_slot){hash, (uint32_t)join->nr_stacks + 1};
 	add_stack(join, frames, nr, hash);
 	if (join->nr_stacks > join->nr_slots / 2)
 		grow_slots(join);
 	return join->nr_stacks - 1;
+}
+
+static inline void add_weight(struct join *join, size_t stack, size_t run, weight_fx weight)
+{
+	join->weights[stack * join->max_runs + run] += weight;
+}
+
+/* ---- batches ----
+ *
+ * With a million rows nearly every look into a table waits for memory. Lines
+ * are therefore looked up some at a time: what all of them will touch is asked
+ * for first, so that they wait together.
+ */
+
+#define BATCH_SIZE 32
+
+struct batch {
+	struct batch_line {
+		size_t first; /* in frames */
+		uint32_t nr_frames, hash;
+		weight_fx weight;
+	} lines[BATCH_SIZE];
+	size_t nr;
+	uint32_t *frames;
+	size_t nr_frames, capacity;
+};
+
+static void batch_add(struct join *join, struct batch *batch, const uint32_t *frames, size_t nr,
+                      uint32_t hash, weight_fx weight)
+{
+	__builtin_prefetch(&join->slots[hash & (join->nr_slots - 1)]);
+	while (batch->capacity - batch->nr_frames < nr) {
+		batch->capacity = batch->capacity ? batch->capacity * 2 : 1024;
+		batch->frames = mem_resize(batch->frames, batch->capacity, sizeof(*frames));
+	}
+	memcpy(batch->frames + batch->nr_frames, frames, nr * sizeof(*frames));
+	batch->lines[batch->nr++] =
+	        (struct batch_line){batch->nr_frames, (uint32_t)nr, hash, weight};
+	batch->nr_frames += nr;
+}
+
+/* Looks all of them up; returns the row of the last one, where there is any. */
+static size_t batch_resolve(struct join *join, struct batch *batch, size_t run)
+{
+	size_t stack = SIZE_MAX;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < batch->nr; i++) {
+			size_t at = batch->lines[i].hash & (join->nr_slots - 1);
+			size_t candidate = (size_t)join->slots[at].stack - 1;
+
+			if (!join->slots[at].stack)
+				continue;
+			if (pass == 0) {
+				__builtin_prefetch(&join->stacks[candidate]);
+				__builtin_prefetch(&join->weights[candidate * join->max_runs]);
+			} else {
+				__builtin_prefetch(&join->frames[join->stacks[candidate].first]);
+			}
+		}
+	for (size_t i = 0; i < batch->nr; i++) {
+		const struct batch_line *line = &batch->lines[i];
+
+		stack = find_stack(join, batch->frames + line->first, line->nr_frames, line->hash);
+		add_weight(join, stack, run, line->weight);
+	}
+	batch->nr = batch->nr_frames = 0;
+	return stack;
 }
 
 /* ---- lines ---- */
@@ -167,7 +239,8 @@ struct previous {
 	uint32_t *frames; /* canonical ids */
 	struct step *steps;
 	size_t nr, frames_capacity, steps_capacity;
-	size_t stack; /* its row */
+	size_t stack; /* its row, or SIZE_MAX */
+	size_t next;  /* the row that the next line may be */
 };
 
 static size_t shared_size(const char *a, const char *b, size_t size)
@@ -226,16 +299,17 @@ static inline bool take_guess(const struct join_name *name, struct slice *rest)
 }
 
 /*
- * Takes the line apart into previous->frames and finds its row, or adds it.
- * Most frames are guessed rather than searched for: two files often have the
- * same rows in the same order, and a function the same callees.
+ * Takes the line apart into previous->frames; previous->stack becomes its row
+ * where that is the one behind the row before, else SIZE_MAX. Most frames are guessed rather than
+ * searched for: two files often have the same rows in the same order, and a function the same
+ * callees.
  */
-static size_t read_stack(struct join *join, struct previous *previous, struct slice line,
-                         enum join_side side)
+static void read_stack(struct join *join, struct previous *previous, struct slice line,
+                       enum join_side side)
 {
 	size_t shared =
 	        shared_size(previous->text.at, line.at, MIN_OF(previous->text.size, line.size));
-	size_t nr = previous->nr, next = previous->stack + 1;
+	size_t nr = previous->nr, next = previous->next;
 	const struct join_stack *expected = next < join->nr_stacks ? &join->stacks[next] : NULL;
 	struct slice rest, frame;
 
@@ -286,26 +360,19 @@ static size_t read_stack(struct join *join, struct previous *previous, struct sl
 	previous->nr = nr;
 	buf_reset(&previous->text);
 	buf_add(&previous->text, line.at, line.size);
-	if (expected && expected->nr_frames == nr)
-		previous->stack = next;
-	else
-		previous->stack = find_stack(join, previous->frames, nr,
-		                             (uint32_t)previous->steps[nr - 1].hash);
-	return previous->stack;
+	previous->stack = expected && expected->nr_frames == nr ? next : SIZE_MAX;
 }
 
 static int read_lines(struct join *join, struct join_run *run, struct folded_reader *reader,
                       struct err *err)
 {
 	size_t run_index = (size_t)(run - join->runs);
-	struct previous previous = {.stack = SIZE_MAX};
+	struct previous previous = {0};
+	struct batch batch = {0};
 	struct folded_stack line;
 	int rc;
 
 	while ((rc = folded_next(reader, &line, err)) > 0) {
-		weight_fx *weight;
-		size_t id;
-
 		if (reader->nr_columns == 2) {
 			rc = err_set(err,
 			             "'%s' has two columns, as diff itself writes; give the "
@@ -313,22 +380,32 @@ static int read_lines(struct join *join, struct join_run *run, struct folded_rea
 			             input_name(reader->in));
 			break;
 		}
-		if (join->nr_stacks >= UINT32_MAX - 1) {
+		if (join->nr_stacks >= UINT32_MAX - 2 * BATCH_SIZE) {
 			rc = err_set(err, "'%s' has more than 2^32 distinct stacks",
 			             input_name(reader->in));
 			break;
 		}
-		id = read_stack(join, &previous, line.stack, run->side);
-		weight = &join->weights[id * join->max_runs + run_index];
 		if (!weight_add(&run->total, line.counts[0])) {
 			rc = err_set(err, "the counts of '%s' add up to 2^64 or more",
 			             input_name(reader->in));
 			break;
 		}
-		*weight += line.counts[0];
 		if (line.counts[0] % WEIGHT_ONE)
 			run->whole = false;
+		read_stack(join, &previous, line.stack, run->side);
+		if (previous.stack != SIZE_MAX) {
+			add_weight(join, previous.stack, run_index, line.counts[0]);
+			previous.next = previous.stack + 1;
+			continue;
+		}
+		batch_add(join, &batch, previous.frames, previous.nr,
+		          (uint32_t)previous.steps[previous.nr - 1].hash, line.counts[0]);
+		previous.next = SIZE_MAX;
+		if (batch.nr == BATCH_SIZE)
+			previous.next = batch_resolve(join, &batch, run_index) + 1;
 	}
+	batch_resolve(join, &batch, run_index);
+	free(batch.frames);
 	buf_release(&previous.text);
 	free(previous.frames);
 	free(previous.steps);

@@ -36,6 +36,12 @@ struct join_stack {
 	uint32_t hash;
 };
 
+/* Of the hash table of rows; the hash spares a look at rows that are others. */
+struct join_slot {
+	uint32_t hash;
+	uint32_t stack; /* + 1, or 0 */
+};
+
 /*
  * What is known of a text that was a frame, by its id in join.names. What
  * every frame of the input needs stands together, in half a cache line.
@@ -73,7 +79,7 @@ struct join {
 	size_t nr_stacks, stacks_capacity;
 	weight_fx *weights; /* [stack * max_runs + run] */
 	size_t weights_capacity;
-	uint32_t *slots; /* stack + 1, or 0 */
+	struct join_slot *slots;
 	size_t nr_slots;
 };
 

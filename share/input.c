@@ -14,6 +14,7 @@
 enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD };
 
 #define CHUNK_SIZE ((size_t)256 * 1024)
+#define GIVE_BACK  ((size_t)16 << 20)
 
 struct input {
 	char *name;
@@ -31,7 +32,8 @@ struct input {
 
 	void *map; /* of a plain regular file, else NULL */
 	size_t map_size;
-	size_t forgotten; /* bytes of the map handed back */
+	size_t given_back; /* bytes of the map that were read and let go */
+	size_t forgotten;  /* bytes of the map handed back */
 
 	struct buf decoded_buf; /* backs the window where nothing is mapped */
 	char *raw;              /* CHUNK_SIZE bytes of coded input */
@@ -301,6 +303,18 @@ ssize_t input_read(struct input *in, void *to, size_t size, struct err *err)
 	return (ssize_t)got;
 }
 
+/*
+ * Lets go of mapped pages that were read: they would count as this program's
+ * memory. Whoever looks there again gets them from the page cache.
+ */
+static void give_back(struct input *in)
+{
+	size_t size = (in->start - in->given_back) / GIVE_BACK * GIVE_BACK;
+
+	madvise((char *)in->map + in->given_back, size, MADV_DONTNEED);
+	in->given_back += size;
+}
+
 int input_line(struct input *in, struct slice *line, struct err *err)
 {
 	size_t searched = 0;
@@ -319,6 +333,8 @@ int input_line(struct input *in, struct slice *line, struct err *err)
 				size--;
 			*line = (struct slice){at, size};
 			in->lines++;
+			if (in->map && UNLIKELY(in->start - in->given_back >= 2 * GIVE_BACK))
+				give_back(in);
 			return 1;
 		}
 		if (in->at_end)

@@ -85,7 +85,7 @@ uint32_t strtab_id(struct strtab *tab, const char *text, size_t size)
 	uint32_t hash = (uint32_t)hash_bytes(text, size);
 	uint32_t *slot;
 
-	if (tab->nr_slots - tab->nr_slots / 4 <= tab->nr)
+	if (tab->nr_slots / 2 <= tab->nr)
 		grow(tab);
 	slot = find(tab, text, size, hash);
 	if (*slot)
