@@ -24,6 +24,10 @@
 	X(pstats)                                                                                  \
 	X(mojo)                                                                                    \
 	X(art_trace)                                                                               \
-	X(heaptrack)
+	X(heaptrack)                                                                               \
+	X(xctrace)                                                                                 \
+	X(sysprof)                                                                                 \
+	X(sysprof_xml)                                                                             \
+	X(uftrace)
 
 #endif
