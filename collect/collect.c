@@ -36,6 +36,7 @@ enum {
 	OPT_TID,
 	OPT_CPU,
 	OPT_USER,
+	OPT_CGROUP,
 	OPT_EVENT,
 	OPT_FILTER,
 	OPT_GRAPH,
@@ -46,6 +47,8 @@ enum {
 	OPT_BRANCH,
 	OPT_NO_INHERIT,
 	OPT_DURATION,
+	OPT_DELAY,
+	OPT_SWITCH_ON,
 	OPT_CLOCK,
 	OPT_RING,
 	OPT_OUTPUT,
@@ -59,6 +62,7 @@ static const struct opt table[] = {
         {OPT_PID, 'p', "pid", "PID,...", "record these processes, all their threads"},
         {OPT_TID, 't', "tid", "TID,...", "record these threads"},
         {OPT_USER, 'u', "uid", "USER", "record the processes of a user"},
+        {OPT_CGROUP, 'G', "cgroup", "GROUP", "record a control group (path, or a container's id)"},
         {OPT_CPU, 'C', "cpu", "LIST", "record on these CPUs only, such as 0,2-5"},
         {OPT_NO_INHERIT, 'i', "no-inherit", NULL, "leave out threads and children yet to come"},
         {OPT_EVENT, 'e', "event", "LIST", "what to sample (default: cycles, else cpu-clock)"},
@@ -72,6 +76,8 @@ static const struct opt table[] = {
         {OPT_WEIGHT, 'W', "weight", NULL, "also record the weight of each access"},
         {OPT_BRANCH, 'b', "branch-any", NULL, "also record the branches taken"},
         {OPT_DURATION, 0, "duration", "TIME", "stop after 10, 500ms, 2m, ..."},
+        {OPT_DELAY, 'D', "delay", "TIME", "take samples only after this time"},
+        {OPT_SWITCH_ON, 0, "switch-on", "SIGNAL", "SIGUSR1 starts and stops taking samples"},
         {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
         {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
         {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
@@ -86,6 +92,9 @@ struct settings {
 	struct sampling sampling;
 	size_t ring_size;
 	uint64_t duration_ns; /* 0 = no limit */
+	uint64_t delay_ns;    /* 0 = none */
+	bool switched;        /* SIGUSR1 starts and stops */
+	bool some_cpus;       /* -C was given */
 	const char *output;
 	bool quiet;
 	bool whole_machine;
@@ -100,6 +109,8 @@ struct run {
 	int command_status; /* as of waitpid(2) */
 	bool command_ended;
 	uint64_t start_ns, stop_ns;
+	uint64_t resume_ns; /* when samples begin to be taken; 0 = they are, or a signal decides */
+	bool sampling;      /* samples are being taken */
 };
 
 static uint64_t monotonic_ns(void)
@@ -154,7 +165,10 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		return target_tids(&settings->target, arg, err);
 	case OPT_USER:
 		return target_user(&settings->target, arg, err);
+	case OPT_CGROUP:
+		return target_cgroup(&settings->target, arg, err);
 	case OPT_CPU:
+		settings->some_cpus = true;
 		return target_cpus(&settings->target, arg, err);
 	case OPT_EVENT:
 		return events_parse(&settings->events, arg, err);
@@ -186,6 +200,15 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		if (num_parse_duration(arg, &settings->duration_ns) < 0 || !settings->duration_ns)
 			return err_set(err, "--duration '%s' is no time such as 10, 500ms or 2m",
 			               arg);
+		return 0;
+	case OPT_DELAY:
+		if (num_parse_duration(arg, &settings->delay_ns) < 0)
+			return err_set(err, "--delay '%s' is no time such as 500ms or 2", arg);
+		return 0;
+	case OPT_SWITCH_ON:
+		settings->switched = true;
+		if (strcmp(arg, "SIGUSR1") != 0 && strcmp(arg, "USR1") != 0)
+			return err_set(err, "--switch-on '%s': only SIGUSR1 starts and stops", arg);
 		return 0;
 	case OPT_CLOCK:
 		return sampling_parse_clock(sampling, arg, err);
@@ -280,11 +303,11 @@ static void between_processes(void *arg)
 static void tell_existing(struct run *run)
 {
 	const struct settings *settings = run->settings;
-	const struct perf_event_attr *attr = &settings->events.at[0].attr;
+	const struct perf_event_attr *attr = &events_tracker(&run->settings->events)->attr;
 	struct procmaps maps;
 
 	procmaps_init(&maps, &run->rec, attr->mmap_data, attr->build_id);
-	if (!attr->exclude_kernel && !procmaps_kernel(&maps))
+	if (!settings->events.at[0].attr.exclude_kernel && !procmaps_kernel(&maps))
 		msg_warn("kernel addresses are hidden (kernel.kptr_restrict is not 0): kernel "
 		         "frames "
 		         "will have no names; run as root to see them");
@@ -304,6 +327,15 @@ static bool take_signal(struct run *run)
 
 	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
 		return false;
+	if (info.ssi_signo == SIGUSR1) {
+		if (run->sampling)
+			recorder_pause(&run->recorder);
+		else
+			recorder_resume(&run->recorder);
+		run->sampling = !run->sampling;
+		msg_note(run->sampling ? "taking samples" : "taking no samples");
+		return false;
+	}
 	if (info.ssi_signo != SIGCHLD)
 		return true;
 	if (child > 0 && waitpid(child, &run->command_status, WNOHANG) == child) {
@@ -315,14 +347,13 @@ static bool take_signal(struct run *run)
 
 static int poll_timeout(const struct run *run)
 {
-	uint64_t now = monotonic_ns(), left;
+	uint64_t now = monotonic_ns(), next = now + DRAIN_MS * 1000000ull;
 
-	if (!run->stop_ns)
-		return DRAIN_MS;
-	if (now >= run->stop_ns)
-		return 0;
-	left = (run->stop_ns - now + 999999) / 1000000;
-	return (int)MIN_OF(left, DRAIN_MS);
+	if (run->stop_ns)
+		next = MIN_OF(next, run->stop_ns);
+	if (run->resume_ns)
+		next = MIN_OF(next, run->resume_ns);
+	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
 static void record(struct run *run)
@@ -342,6 +373,11 @@ static void record(struct run *run)
 			break;
 		if (fds[0].revents & POLLIN)
 			stop = take_signal(run);
+		if (run->resume_ns && monotonic_ns() >= run->resume_ns) {
+			recorder_resume(recorder);
+			run->resume_ns = 0;
+			run->sampling = true;
+		}
 		recorder_polled(recorder, fds + 1, nr);
 		recorder_drain(recorder);
 		if (recout_flush(&run->rec) < 0)
@@ -352,7 +388,7 @@ static void record(struct run *run)
 	free(fds);
 }
 
-static int block_signals(void)
+static int block_signals(bool switched)
 {
 	sigset_t set;
 
@@ -361,6 +397,8 @@ static int block_signals(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
+	if (switched)
+		sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC);
@@ -439,11 +477,14 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 
 	if (recout_open(&run->rec, settings->output, err) < 0)
 		return -1;
-	run->signal_fd = block_signals();
+	run->signal_fd = block_signals(settings->switched);
 	if (run->signal_fd < 0)
 		return err_sys(err, "cannot receive signals");
 	if (target_prepare(&settings->target, !run->rec.out.path, err) < 0)
 		return -1;
+	if (settings->some_cpus || settings->delay_ns || settings->switched ||
+	    settings->target.cgroup_fd > 0)
+		events_add_sideband(&settings->events);
 	sampling_apply(&settings->sampling, &settings->events, settings->target.nr_cpus);
 	*recorder = (struct recorder){
 	        .events = &settings->events,
@@ -451,14 +492,18 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	        .sampling = &settings->sampling,
 	        .rec = &run->rec,
 	        .ring_size = settings->ring_size,
+	        .hold = settings->delay_ns || settings->switched,
 	};
 	if (recorder_open(recorder, err) < 0 || recorder_enable(recorder, err) < 0)
 		return -1;
 	if (settings->target.child > 0 && target_start(&settings->target, err) < 0)
 		return -1;
 	run->start_ns = monotonic_ns();
+	run->sampling = !recorder->hold;
+	if (settings->delay_ns)
+		run->resume_ns = run->start_ns + settings->delay_ns;
 	if (settings->duration_ns)
-		run->stop_ns = run->start_ns + settings->duration_ns;
+		run->stop_ns = run->start_ns + settings->delay_ns + settings->duration_ns;
 	say_what_was_given_up(recorder);
 	recout_events(&run->rec, &settings->events);
 	recout_features(

@@ -87,6 +87,19 @@ struct event *events_add(struct event_list *events, uint32_t type, uint64_t conf
 	return event;
 }
 
+void events_add_sideband(struct event_list *events)
+{
+	events_add(events, SW(DUMMY), "dummy")->sideband = true;
+}
+
+struct event *events_tracker(struct event_list *events)
+{
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->at[i].sideband)
+			return &events->at[i];
+	return &events->at[0];
+}
+
 /* ---- modifiers ---- */
 
 static bool is_modifiers(const char *text, size_t size)

@@ -100,12 +100,18 @@ static bool step_back(struct recorder *recorder, struct event *event, int failur
 static int open_event(struct recorder *recorder, struct event *event, int tid, int cpu,
                       int group_fd)
 {
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 	int fd;
+
+	if (recorder->target->cgroup_fd > 0) {
+		/* names and maps of everybody: members may come from outside */
+		tid = event->sideband ? -1 : recorder->target->cgroup_fd;
+		flags |= event->sideband ? 0 : PERF_FLAG_PID_CGROUP;
+	}
 
 	do {
 		/* from 3.14 on; older kernels give EINVAL like for any unknown flag */
-		fd = (int)syscall(SYS_perf_event_open, &event->attr, tid, cpu, group_fd,
-		                  PERF_FLAG_FD_CLOEXEC);
+		fd = (int)syscall(SYS_perf_event_open, &event->attr, tid, cpu, group_fd, flags);
 	} while (fd < 0 && step_back(recorder, event, errno));
 	return fd;
 }
@@ -134,6 +140,8 @@ static int open_pair(struct recorder *recorder, int tid, size_t ring, struct err
 		int group_fd = leads ? -1 : leader_fd;
 		int fd;
 
+		if (!event->sideband && !target_has_cpu(recorder->target, cpu))
+			continue;
 		fd = open_event(recorder, event, tid, cpu, group_fd);
 		if (fd < 0 && errno == ESRCH && tid > 0) {
 			recorder->nr_vanished++;
@@ -149,12 +157,17 @@ static int open_pair(struct recorder *recorder, int tid, size_t ring, struct err
 	return 0;
 }
 
+/* Samples are taken on some CPUs; the sideband needs all of them. */
 static int open_all(struct recorder *recorder, struct err *err)
 {
 	const struct target *target = recorder->target;
+	bool everywhere = events_tracker(recorder->events)->sideband;
 
-	for (size_t c = 0; c < target->nr_cpus; c++) {
-		recorder->rings[c].cpu = target->cpus[c];
+	recorder->nr_rings = everywhere ? target->nr_online : target->nr_cpus;
+	if (!recorder->rings)
+		recorder->rings = mem_zalloc(recorder->nr_rings * sizeof(*recorder->rings));
+	for (size_t c = 0; c < recorder->nr_rings; c++) {
+		recorder->rings[c].cpu = everywhere ? target->online[c] : target->cpus[c];
 		if (target->system && open_pair(recorder, -1, c, err) < 0)
 			return -1;
 		for (size_t t = 0; !target->system && t < target->nr_tids; t++)
@@ -195,7 +208,7 @@ static int map_rings(struct recorder *recorder, size_t size)
 static void set_tracking(struct recorder *recorder)
 {
 	struct event_list *events = recorder->events;
-	struct perf_event_attr *first = &events->at[0].attr;
+	struct perf_event_attr *first = &events_tracker(events)->attr;
 
 	first->comm = first->comm_exec = first->task = 1;
 	first->mmap = first->mmap2 = 1;
@@ -209,8 +222,8 @@ static void set_tracking(struct recorder *recorder)
 		attr->watermark = 1;
 		attr->wakeup_watermark = (uint32_t)recorder->ring_size / 4;
 		attr->write_backward = recorder->overwrite;
-		if (recorder->target->command && !recorder->target->system && !recorder->hold &&
-		    events->at[i].leader == i)
+		if (recorder->target->command && !recorder->target->system &&
+		    (!recorder->hold || events->at[i].sideband) && events->at[i].leader == i)
 			attr->enable_on_exec = 1;
 		if (events->at[i].most_precise)
 			attr->precise_ip = 3;
@@ -320,8 +333,6 @@ int recorder_open(struct recorder *recorder, struct err *err)
 	if (!recorder->ring_size)
 		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
 	recorder->asked_ring_size = recorder->ring_size;
-	recorder->nr_rings = recorder->target->nr_cpus;
-	recorder->rings = mem_zalloc(recorder->nr_rings * sizeof(*recorder->rings));
 	if (open_and_map(recorder, err) < 0 || join_rings(recorder, err) < 0 ||
 	    learn_ids(recorder, err) < 0)
 		return -1;
@@ -330,7 +341,7 @@ int recorder_open(struct recorder *recorder, struct err *err)
 
 		event->words_to_chain = words_to_chain(event->attr.sample_type);
 	}
-	recorder->rec->trailer_id = recorder->events->at[0].ids[0];
+	recorder->rec->trailer_id = events_tracker(recorder->events)->ids[0];
 	for (size_t i = 0; i < recorder->nr_slots; i++) {
 		const struct recorder_slot *slot = &recorder->slots[i];
 		const struct event *event = &recorder->events->at[slot->event];
@@ -356,32 +367,44 @@ static uint64_t now(const struct recorder *recorder)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static int command_all(struct recorder *recorder, unsigned long request)
+/* Enables or disables the sideband, or the events that take samples. */
+static int command_all(struct recorder *recorder, unsigned long request, bool sideband)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < recorder->nr_slots; i++)
-		if (recorder->slots[i].leader_fd < 0 &&
-		    ioctl(recorder->slots[i].fd, request, 0) < 0)
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		const struct recorder_slot *slot = &recorder->slots[i];
+		const struct event *event = &recorder->events->at[slot->event];
+
+		if (event->sideband == sideband && slot->leader_fd < 0 &&
+		    !(request == PERF_EVENT_IOC_ENABLE && event->attr.enable_on_exec) &&
+		    ioctl(slot->fd, request, 0) < 0)
 			result = -1;
+	}
 	return result;
 }
 
 int recorder_enable(struct recorder *recorder, struct err *err)
 {
-	if (!recorder->enabled_ns)
-		recorder->enabled_ns = now(recorder);
-	if (recorder->events->at[0].attr.enable_on_exec)
-		return 0;
-	if (command_all(recorder, PERF_EVENT_IOC_ENABLE) < 0)
+	if (command_all(recorder, PERF_EVENT_IOC_ENABLE, true) < 0 ||
+	    (!recorder->hold && command_all(recorder, PERF_EVENT_IOC_ENABLE, false) < 0))
 		return err_sys(err, "cannot enable event '%s'", recorder->events->at[0].name);
+	if (!recorder->hold)
+		recorder->enabled_ns = now(recorder);
 	return 0;
 }
 
-void recorder_disable(struct recorder *recorder)
+void recorder_pause(struct recorder *recorder)
 {
-	command_all(recorder, PERF_EVENT_IOC_DISABLE);
+	command_all(recorder, PERF_EVENT_IOC_DISABLE, false);
 	recorder->disabled_ns = now(recorder);
+}
+
+void recorder_resume(struct recorder *recorder)
+{
+	command_all(recorder, PERF_EVENT_IOC_ENABLE, false);
+	if (!recorder->enabled_ns)
+		recorder->enabled_ns = now(recorder);
 }
 
 /* Copies a stretch of the ring, which may wrap, to the stream. */
@@ -581,7 +604,8 @@ static void tell_lost(struct recorder *recorder)
 
 void recorder_finish(struct recorder *recorder)
 {
-	recorder_disable(recorder);
+	recorder_pause(recorder);
+	command_all(recorder, PERF_EVENT_IOC_DISABLE, true);
 	recorder->rounds = true;
 	recorder_drain(recorder);
 	tell_lost(recorder);

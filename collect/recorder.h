@@ -28,7 +28,7 @@ struct recorder {
 	struct recout *rec;
 	size_t ring_size; /* data bytes of each ring; 0 = as sampling needs */
 	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
-	bool hold;        /* not enabled by exec: recorder_enable does it, at a time of its own */
+	bool hold;        /* samples are not taken until recorder_resume */
 
 	/* what had to be given up, for messages */
 	bool without_kernel; /* the kernel half was refused: user space only */
@@ -51,9 +51,13 @@ struct recorder {
 /* Opens and maps everything, disabled. The error text names cause and remedy. */
 int recorder_open(struct recorder *recorder, struct err *err);
 
-/* Lets events count: now, or at the command's exec. */
+/*
+ * Lets events count: now, or at the command's exec. With hold only the
+ * sideband, which recorder_pause and recorder_resume leave alone.
+ */
 int recorder_enable(struct recorder *recorder, struct err *err);
-void recorder_disable(struct recorder *recorder);
+void recorder_pause(struct recorder *recorder);
+void recorder_resume(struct recorder *recorder);
 
 /* Reads every ring once. Returns whether there was anything. */
 bool recorder_drain(struct recorder *recorder);

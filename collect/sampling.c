@@ -139,7 +139,8 @@ void sampling_fit(struct sampling *sampling, struct event_list *events, size_t r
 		return;
 	sampling->stack_size = fits;
 	for (size_t i = 0; i < events->nr; i++)
-		apply_chain(sampling, &events->at[i].attr);
+		if (!events->at[i].sideband)
+			apply_chain(sampling, &events->at[i].attr);
 }
 
 static void apply_event(const struct sampling *sampling, struct event *event)
@@ -158,6 +159,10 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 	if (sampling->clockid >= 0) {
 		attr->use_clockid = 1;
 		attr->clockid = sampling->clockid;
+	}
+	if (event->sideband) {
+		attr->sample_period = 1;
+		return;
 	}
 	attr->exclude_kernel |= sampling->only_user;
 	attr->exclude_user |= sampling->only_kernel;
@@ -215,7 +220,8 @@ size_t sampling_ring_size(const struct sampling *sampling, const struct event_li
 	size_t size = 512 * 1024;
 
 	for (size_t i = 0; i < events->nr; i++)
-		if (!events->at[i].attr.freq && events->at[i].attr.sample_period < 1000)
+		if (!events->at[i].attr.freq && events->at[i].attr.sample_period < 1000 &&
+		    !events->at[i].sideband)
 			half_second = MAX_OF(half_second, COUNTED_RING);
 	while (size < half_second && size < (16u << 20))
 		size *= 2;

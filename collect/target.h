@@ -15,10 +15,12 @@ struct target {
 	bool system;      /* every task */
 	bool tasks_named; /* -p or -t was given */
 	char **command;   /* NULL, or what to run; borrowed */
-	int *cpus;        /* opened on these */
+	int *cpus;        /* where samples are taken */
 	size_t nr_cpus;
-	size_t nr_online; /* CPUs of the machine */
-	int *tids;        /* tasks; for a system-wide recording none */
+	int *online; /* CPUs of the machine */
+	size_t nr_online;
+	int cgroup_fd; /* folder of the control group to record, or 0 */
+	int *tids;     /* tasks; for a system-wide recording none */
 	size_t nr_tids, tids_capacity;
 	int *pids; /* processes they belong to, for their names and maps */
 	size_t nr_pids, pids_capacity;
@@ -38,6 +40,12 @@ int target_tids(struct target *target, const char *list, struct err *err);
 
 /* Every process of a user, named or by number. */
 int target_user(struct target *target, const char *user, struct err *err);
+
+/* A control group (version 2): its path below the mount, or the id of a container. */
+int target_cgroup(struct target *target, const char *name, struct err *err);
+
+/* Whether samples are taken on a CPU. */
+bool target_has_cpu(const struct target *target, int cpu);
 
 /* Every process whose comm is name. Returns how many were added. */
 size_t target_named(struct target *target, const char *name);
