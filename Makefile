@@ -72,6 +72,14 @@ $(BIN)/$(1): $(BUILD)/$(1)/$(1).o $(BUILD)/lib$(1).a $(BUILD)/libshare.a
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rules,$(tool))))
 
+# what the signal sampler loads into programs; libc alone
+sampler := $(BIN)/libcollect-signal.so
+all: $(sampler)
+$(sampler): collect/preload/sampler.c collect/sigring.h share/compat.h
+	@mkdir -p $(@D)
+	@echo "  LD      $@"
+	$(Q)$(CC) $(our_cflags) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared -o $@ $< $(LDFLAGS)
+
 # one file that runs on any Linux of the same processor
 .PHONY: static
 static: bin/collect-static ## build collect as one static file, to copy to a server
@@ -118,13 +126,15 @@ demo-diff: ## profile two versions of a program three times each, report what go
 
 .PHONY: install uninstall
 install: all ## install programs and manual pages (PREFIX, DESTDIR, PROGRAM_PREFIX)
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir) $(DESTDIR)$(mandir)/man1
+	$(INSTALL) -m 755 $(sampler) $(DESTDIR)$(libdir)/libcollect-signal.so
 	for t in $(TOOLS); do \
 		$(INSTALL) -m 755 bin/$$t $(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t && \
 		$(INSTALL) -m 644 $$t/$$t.1 $(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$$t.1 || exit 1; \
 	done
 
 uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(libdir)/libcollect-signal.so
 	for t in $(TOOLS); do \
 		rm -f $(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t $(DESTDIR)$(mandir)/man1/$(PROGRAM_PREFIX)$$t.1; \
 	done

@@ -167,8 +167,8 @@ static int explain_absence(const struct event *event, struct err *err)
 	}
 }
 
-int caps_explain(const struct event *event, const struct target *target,
-                 const struct sampling *sampling, int failure, struct err *err)
+static int explain(const struct event *event, const struct target *target,
+                   const struct sampling *sampling, int failure, struct err *err)
 {
 	struct rlimit limit = {0};
 	long max_rate = procfile_number("/proc/sys/kernel/perf_event_max_sample_rate", 0);
@@ -227,6 +227,14 @@ int caps_explain(const struct event *event, const struct target *target,
 	}
 	errno = failure;
 	return err_sys(err, "the kernel refuses event '%s'", event->name);
+}
+
+int caps_explain(const struct event *event, const struct target *target,
+                 const struct sampling *sampling, int failure, struct err *err)
+{
+	explain(event, target, sampling, failure, err);
+	err->code = failure;
+	return -1;
 }
 
 int caps_explain_ring(size_t nr_rings, size_t size, int failure, struct err *err)

@@ -16,7 +16,7 @@
 #include "share/compat.h"
 #include "share/err.h"
 
-/* perf_event_open failed with errno `failure`. Returns -1. */
+/* perf_event_open failed with errno `failure`, which becomes err->code. Returns -1. */
 int caps_explain(const struct event *event, const struct target *target,
                  const struct sampling *sampling, int failure, struct err *err);
 

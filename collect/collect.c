@@ -11,6 +11,7 @@
 #include "collect/recorder.h"
 #include "collect/recout.h"
 #include "collect/sampling.h"
+#include "collect/sigrec.h"
 #include "collect/target.h"
 #include "share/mem.h"
 #include "share/msg.h"
@@ -26,7 +27,8 @@
 #include <unistd.h>
 
 /* Rings are read at least that often, so that readers see what happens. */
-#define DRAIN_MS 1000
+#define DRAIN_MS        1000
+#define DRAIN_SIGNAL_MS 100
 
 enum {
 	OPT_FREQ = 1,
@@ -52,6 +54,8 @@ enum {
 	OPT_CLOCK,
 	OPT_RING,
 	OPT_OUTPUT,
+	OPT_SAMPLER,
+	OPT_WALL,
 	OPT_QUIET,
 	OPT_CHECK,
 	OPT_LIST,
@@ -81,6 +85,8 @@ static const struct opt table[] = {
         {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
         {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
         {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
+        {OPT_SAMPLER, 0, "sampler", "KIND", "perf, or signal: no perf events, a preloaded library"},
+        {OPT_WALL, 0, "wall", NULL, "signal sampler: by wall-clock time, not CPU time"},
         {OPT_LIST, 0, "list", "[GLOB]", "print the events of this machine and exit"},
         {OPT_CHECK, 0, "check", NULL, "print what this machine permits, and exit"},
         {OPT_QUIET, 'q', "quiet", NULL, "say nothing but errors and losses"},
@@ -98,11 +104,15 @@ struct settings {
 	const char *output;
 	bool quiet;
 	bool whole_machine;
+	enum { SAMPLER_ANY, SAMPLER_PERF, SAMPLER_SIGNAL } sampler;
+	bool wall;
 };
 
 struct run {
 	struct settings *settings;
 	struct recorder recorder;
+	struct sigrec sigrec; /* takes the recorder's place with the signal sampler */
+	bool by_signal;
 	struct recout rec;
 	int signal_fd;
 	bool reader_gone;   /* writing failed with EPIPE */
@@ -217,6 +227,16 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 	case OPT_OUTPUT:
 		settings->output = arg;
 		return 0;
+	case OPT_SAMPLER:
+		if (strcmp(arg, "perf") != 0 && strcmp(arg, "signal") != 0)
+			return err_set(err, "unknown --sampler '%s'; known are perf and signal",
+			               arg);
+		settings->sampler = arg[0] == 'p' ? SAMPLER_PERF : SAMPLER_SIGNAL;
+		return 0;
+	case OPT_WALL:
+		settings->wall = true;
+		settings->sampler = SAMPLER_SIGNAL;
+		return 0;
 	case OPT_QUIET:
 		settings->quiet = true;
 		return 0;
@@ -285,6 +305,12 @@ static int parse_options(struct settings *settings, int argc, char **argv)
 		msg_error("a command is recorded itself; leave out the command, or -p, -t and -u");
 		return EXIT_MISUSE;
 	}
+	if (settings->sampler == SAMPLER_SIGNAL &&
+	    (!settings->target.command || settings->whole_machine || settings->events.nr)) {
+		msg_error("the signal sampler samples a command by time: leave out -a and -e, and "
+		          "write the command after --");
+		return EXIT_MISUSE;
+	}
 	settings->target.system = settings->whole_machine;
 	return -1;
 }
@@ -347,13 +373,26 @@ static bool take_signal(struct run *run)
 
 static int poll_timeout(const struct run *run)
 {
-	uint64_t now = monotonic_ns(), next = now + DRAIN_MS * 1000000ull;
+	uint64_t now = monotonic_ns(), next = now;
+
+	/* shared memory wakes nobody */
+	next += (run->by_signal ? DRAIN_SIGNAL_MS : DRAIN_MS) * 1000000ull;
 
 	if (run->stop_ns)
 		next = MIN_OF(next, run->stop_ns);
 	if (run->resume_ns)
 		next = MIN_OF(next, run->resume_ns);
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
+}
+
+/* Takes what the rings hold. False once nobody reads us any more. */
+static bool drain(struct run *run)
+{
+	if (run->by_signal)
+		sigrec_drain(&run->sigrec);
+	else
+		recorder_drain(&run->recorder);
+	return recout_flush(&run->rec) == 0;
 }
 
 static void record(struct run *run)
@@ -379,10 +418,7 @@ static void record(struct run *run)
 			run->sampling = true;
 		}
 		recorder_polled(recorder, fds + 1, nr);
-		recorder_drain(recorder);
-		if (recout_flush(&run->rec) < 0)
-			break;
-		if (run->stop_ns && monotonic_ns() >= run->stop_ns)
+		if (!drain(run) || (run->stop_ns && monotonic_ns() >= run->stop_ns))
 			break;
 	}
 	free(fds);
@@ -441,21 +477,9 @@ static void end_command(struct run *run)
 	}
 }
 
-static int summarize(struct run *run)
+static void say_what_was_lost(const struct recorder *recorder)
 {
-	struct recorder *recorder = &run->recorder;
-	char samples[NUM_GROUPED], lost[NUM_GROUPED], throttled[NUM_GROUPED];
-	double seconds = (double)(monotonic_ns() - run->start_ns) / 1e9;
-
-	num_format_grouped(samples, recorder->nr_samples);
-	num_format_grouped(lost, recorder->nr_lost);
-	num_format_grouped(throttled, recorder->nr_throttled);
-	msg_note("%s samples, %s lost, %s throttled in %.2f s", samples, lost, throttled, seconds);
-	if (!recorder->nr_samples)
-		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
-		         "occur",
-		         recorder->events->at[0].name);
-	for (size_t i = 0; i < recorder->events->nr && recorder->nr_lost; i++) {
+	for (size_t i = 0; i < recorder->events->nr; i++) {
 		const struct event *event = &recorder->events->at[i];
 
 		if (event->nr_lost)
@@ -465,27 +489,73 @@ static int summarize(struct run *run)
 			         (uintmax_t)event->nr_lost, event->name,
 			         recorder->ring_size * 2 / 1024);
 	}
-	if (recorder->nr_malformed)
-		msg_warn("%ju buffers held malformed records", (uintmax_t)recorder->nr_malformed);
-	return recorder->nr_lost || recorder->nr_malformed ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 
-static int start(struct run *run, int argc, char **argv, struct err *err)
+static void say_about_signals(const struct sigrec *sigrec)
+{
+	if (!sigrec_processes(sigrec))
+		msg_warn("no process loaded the sampler: the command is not dynamically linked, or "
+		         "has another libc");
+	if (sigrec_conflicts(sigrec))
+		msg_warn("%ju processes use signal SIGRTMAX-3 themselves and were left alone from "
+		         "then on",
+		         (uintmax_t)sigrec_conflicts(sigrec));
+}
+
+static int summarize(struct run *run)
+{
+	const struct recorder *recorder = &run->recorder;
+	const struct sigrec *sigrec = &run->sigrec;
+	uint64_t nr = run->by_signal ? sigrec->nr_samples : recorder->nr_samples;
+	uint64_t nr_lost = run->by_signal ? sigrec->nr_lost : recorder->nr_lost;
+	uint64_t nr_malformed = run->by_signal ? sigrec->nr_malformed : recorder->nr_malformed;
+	char samples[NUM_GROUPED], lost[NUM_GROUPED], throttled[NUM_GROUPED];
+	double seconds = (double)(monotonic_ns() - run->start_ns) / 1e9;
+
+	num_format_grouped(samples, nr);
+	num_format_grouped(lost, nr_lost);
+	num_format_grouped(throttled, recorder->nr_throttled);
+	msg_note("%s samples, %s lost, %s throttled in %.2f s", samples, lost, throttled, seconds);
+	if (!nr)
+		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
+		         "occur",
+		         run->settings->events.at[0].name);
+	if (run->by_signal)
+		say_about_signals(sigrec);
+	else if (nr_lost)
+		say_what_was_lost(recorder);
+	if (nr_malformed)
+		msg_warn("%ju records were malformed and left out", (uintmax_t)nr_malformed);
+	return nr_lost || nr_malformed ? EXIT_INCOMPLETE : EXIT_COMPLETE;
+}
+
+static int open_signal_sampler(struct run *run, struct err *err)
+{
+	struct settings *settings = run->settings;
+
+	event_list_release(&settings->events);
+	run->by_signal = true;
+	return sigrec_open(&run->sigrec, &run->rec, &settings->events, &settings->sampling,
+	                   settings->wall, settings->target.command[0], err);
+}
+
+/* Opens events, or prepares the other sampler; the command is forked by then. */
+static int open_sampler(struct run *run, struct err *err)
 {
 	struct settings *settings = run->settings;
 	struct recorder *recorder = &run->recorder;
+	bool stdout_is_ours = !run->rec.out.path;
+	struct err refusal;
 
-	if (recout_open(&run->rec, settings->output, err) < 0)
-		return -1;
-	run->signal_fd = block_signals(settings->switched);
-	if (run->signal_fd < 0)
-		return err_sys(err, "cannot receive signals");
-	if (target_prepare(&settings->target, !run->rec.out.path, err) < 0)
-		return -1;
 	if (settings->some_cpus || settings->delay_ns || settings->switched ||
 	    settings->target.cgroup_fd > 0)
 		events_add_sideband(&settings->events);
 	sampling_apply(&settings->sampling, &settings->events, settings->target.nr_cpus);
+	if (settings->sampler == SAMPLER_SIGNAL) {
+		if (open_signal_sampler(run, err) < 0)
+			return -1;
+		return target_fork(&settings->target, stdout_is_ours, err);
+	}
 	*recorder = (struct recorder){
 	        .events = &settings->events,
 	        .target = &settings->target,
@@ -494,23 +564,71 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	        .ring_size = settings->ring_size,
 	        .hold = settings->delay_ns || settings->switched,
 	};
-	if (recorder_open(recorder, err) < 0 || recorder_enable(recorder, err) < 0)
+	if (settings->target.command && target_fork(&settings->target, stdout_is_ours, err) < 0)
+		return -1;
+	if (recorder_open(recorder, err) == 0)
+		return recorder_enable(recorder, err);
+	/* a command can be sampled without perf events, if nothing else was asked for */
+	if (!settings->target.command || settings->target.system ||
+	    settings->sampler != SAMPLER_ANY || !settings->events.at[0].is_default ||
+	    recorder->hold || (err->code != EACCES && err->code != EPERM && err->code != ENOSYS))
+		return -1;
+	refusal = *err;
+	recorder_release(recorder);
+	target_abandon(&settings->target);
+	if (open_signal_sampler(run, err) < 0)
+		return err_prefix(err, "%s; instead", refusal.text);
+	msg_warn("%s; sampling by signals instead", refusal.text);
+	return target_fork(&settings->target, stdout_is_ours, err);
+}
+
+static int start(struct run *run, int argc, char **argv, struct err *err)
+{
+	struct settings *settings = run->settings;
+	const struct perf_event_attr *attr;
+
+	if (recout_open(&run->rec, settings->output, err) < 0)
+		return -1;
+	run->signal_fd = block_signals(settings->switched);
+	if (run->signal_fd < 0)
+		return err_sys(err, "cannot receive signals");
+	if (target_prepare(&settings->target, err) < 0 || open_sampler(run, err) < 0)
 		return -1;
 	if (settings->target.child > 0 && target_start(&settings->target, err) < 0)
 		return -1;
 	run->start_ns = monotonic_ns();
-	run->sampling = !recorder->hold;
+	run->sampling = !run->recorder.hold;
 	if (settings->delay_ns)
 		run->resume_ns = run->start_ns + settings->delay_ns;
 	if (settings->duration_ns)
 		run->stop_ns = run->start_ns + settings->delay_ns + settings->duration_ns;
-	say_what_was_given_up(recorder);
 	recout_events(&run->rec, &settings->events);
-	recout_features(
-	        &run->rec, argc, argv,
-	        settings->events.at[0].attr.use_clockid ? settings->events.at[0].attr.clockid : -1);
+	attr = &settings->events.at[0].attr;
+	recout_features(&run->rec, argc, argv, attr->use_clockid ? attr->clockid : -1);
+	if (run->by_signal)
+		return 0;
+	say_what_was_given_up(&run->recorder);
 	tell_existing(run);
 	return 0;
+}
+
+static void finish(struct run *run)
+{
+	if (run->by_signal) {
+		sigrec_finish(&run->sigrec);
+		recout_sample_time(&run->rec, run->start_ns, monotonic_ns());
+	} else {
+		recorder_finish(&run->recorder);
+	}
+	recout_flush(&run->rec);
+}
+
+static void release(struct run *run)
+{
+	if (run->by_signal)
+		sigrec_release(&run->sigrec);
+	else
+		recorder_release(&run->recorder);
 }
 
 static int run_recording(struct settings *settings, int argc, char **argv)
@@ -523,12 +641,12 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 		output_discard(&run.rec.out);
 		if (settings->target.child > 0)
 			kill(settings->target.child, SIGKILL);
-		recorder_release(&run.recorder);
+		release(&run);
 		return msg_fail(&err);
 	}
 	record(&run);
-	recorder_finish(&run.recorder);
-	recout_flush(&run.rec);
+	/* samples of a command that still runs end here, not when it has been ended */
+	finish(&run);
 	failure = run.rec.out.failure;
 	end_command(&run);
 	status = summarize(&run);
@@ -540,7 +658,7 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 	} else if (recout_close(&run.rec, &err) < 0) {
 		status = msg_fail(&err);
 	}
-	recorder_release(&run.recorder);
+	release(&run);
 	return status;
 }
 

@@ -131,40 +131,58 @@ static bool section_named(const struct elfsyms *elf, const char *name, struct se
 	return false;
 }
 
-int elfsyms_offset(const struct elfsyms *elf, uint64_t vaddr, uint64_t *offset)
+struct segment {
+	uint32_t type;
+	uint64_t vaddr, offset, size;
+};
+
+static bool segment_at(const struct elfsyms *elf, size_t i, struct segment *segment)
 {
 	const Elf64_Ehdr *wide = (const void *)elf->at;
 	const Elf32_Ehdr *narrow = (const void *)elf->at;
 	size_t nr = elf->is_64 ? wide->e_phnum : narrow->e_phnum;
 	uint64_t table = elf->is_64 ? wide->e_phoff : narrow->e_phoff;
 	size_t entry = elf->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr);
+	const uint8_t *headers = bytes_at(elf, table, (uint64_t)nr * entry);
 
-	if (!bytes_at(elf, table, (uint64_t)nr * entry))
-		return -1;
-	for (size_t i = 0; i < nr; i++) {
-		const uint8_t *at = elf->at + table + i * entry;
-		uint64_t start, from, size;
-		uint32_t type;
+	if (!headers || i >= nr)
+		return false;
+	if (elf->is_64) {
+		Elf64_Phdr one;
 
-		if (elf->is_64) {
-			Elf64_Phdr one;
+		memcpy(&one, headers + i * entry, sizeof(one));
+		*segment = (struct segment){one.p_type, one.p_vaddr, one.p_offset, one.p_filesz};
+	} else {
+		Elf32_Phdr one;
 
-			memcpy(&one, at, sizeof(one));
-			type = one.p_type, start = one.p_vaddr, from = one.p_offset,
-			size = one.p_filesz;
-		} else {
-			Elf32_Phdr one;
+		memcpy(&one, headers + i * entry, sizeof(one));
+		*segment = (struct segment){one.p_type, one.p_vaddr, one.p_offset, one.p_filesz};
+	}
+	return true;
+}
 
-			memcpy(&one, at, sizeof(one));
-			type = one.p_type, start = one.p_vaddr, from = one.p_offset,
-			size = one.p_filesz;
-		}
-		if (type == PT_LOAD && vaddr >= start && vaddr - start < size) {
-			*offset = vaddr - start + from;
+int elfsyms_offset(const struct elfsyms *elf, uint64_t vaddr, uint64_t *offset)
+{
+	struct segment segment;
+
+	for (size_t i = 0; segment_at(elf, i, &segment); i++) {
+		if (segment.type == PT_LOAD && vaddr >= segment.vaddr &&
+		    vaddr - segment.vaddr < segment.size) {
+			*offset = vaddr - segment.vaddr + segment.offset;
 			return 0;
 		}
 	}
 	return -1;
+}
+
+bool elfsyms_is_dynamic(const struct elfsyms *elf)
+{
+	struct segment segment;
+
+	for (size_t i = 0; segment_at(elf, i, &segment); i++)
+		if (segment.type == PT_INTERP)
+			return true;
+	return false;
 }
 
 int elfsyms_entry(const struct elfsyms *elf, uint64_t *offset)

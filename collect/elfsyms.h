@@ -37,6 +37,9 @@ int elfsyms_function(const struct elfsyms *elf, const char *name, uint64_t *offs
 /* The file offset of an address as linked; -1 where no segment of the file holds it. */
 int elfsyms_offset(const struct elfsyms *elf, uint64_t vaddr, uint64_t *offset);
 
+/* Whether the dynamic linker loads it (PT_INTERP). */
+bool elfsyms_is_dynamic(const struct elfsyms *elf);
+
 /* The file offset of the entry point. 0 or -1. */
 int elfsyms_entry(const struct elfsyms *elf, uint64_t *offset);
 

@@ -102,23 +102,27 @@ static uint32_t largest_stack(uint64_t bandwidth, uint64_t per_second)
 	return 0;
 }
 
+void sampling_describe_copy(struct perf_event_attr *attr, uint32_t size)
+{
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = USER_REGS;
+	attr->sample_stack_user = size;
+}
+
 static void apply_chain(const struct sampling *sampling, struct perf_event_attr *attr)
 {
-	const uint64_t copy = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
 	if (sampling->chain == CHAIN_NONE)
 		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
-	attr->sample_type &= ~copy;
+	attr->sample_type &= ~(uint64_t)(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
 	attr->sample_regs_user = 0;
 	attr->sample_stack_user = 0;
 	if (sampling->stack_size && USER_REGS != 0 && !attr->exclude_user) {
-		attr->sample_type |= copy;
-		attr->sample_regs_user = USER_REGS;
-		attr->sample_stack_user = sampling->stack_size;
+		bool counted = sampling->chain == CHAIN_AUTO && !attr->freq;
+
 		/* nobody knows how often such events come: each shall cost little */
-		if (sampling->chain == CHAIN_AUTO && !attr->freq)
-			attr->sample_stack_user = MIN_OF(sampling->stack_size, COUNTED_STACK);
+		sampling_describe_copy(attr, counted ? MIN_OF(sampling->stack_size, COUNTED_STACK) :
+		                                       sampling->stack_size);
 	}
 	/* the user half comes from the copy alone */
 	if (sampling->chain == CHAIN_DWARF)

@@ -50,6 +50,9 @@ int sampling_parse_clock(struct sampling *sampling, const char *text, struct err
  */
 void sampling_apply(struct sampling *sampling, struct event_list *events, size_t nr_cpus);
 
+/* The fields of attr that ask for user registers and size bytes of stack. */
+void sampling_describe_copy(struct perf_event_attr *attr, uint32_t size);
+
 /*
  * Rings turned out smaller than sampling_ring_size() asked for: with
  * CHAIN_AUTO takes the largest stack copy for which they hold half a second.

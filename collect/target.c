@@ -387,7 +387,7 @@ static NORETURN void become_command(struct target *target, int go, int report, b
 	_exit(127);
 }
 
-static int fork_command(struct target *target, bool stdout_is_ours, struct err *err)
+int target_fork(struct target *target, bool stdout_is_ours, struct err *err)
 {
 	int go[2], report[2];
 
@@ -414,7 +414,7 @@ static int fork_command(struct target *target, bool stdout_is_ours, struct err *
 	return 0;
 }
 
-int target_prepare(struct target *target, bool stdout_is_ours, struct err *err)
+int target_prepare(struct target *target, struct err *err)
 {
 	if (online_cpus(&target->online, &target->nr_online, err) < 0)
 		return -1;
@@ -425,9 +425,16 @@ int target_prepare(struct target *target, bool stdout_is_ours, struct err *err)
 	}
 	if ((!target->command && !target->tasks_named) || target->cgroup_fd > 0)
 		target->system = true;
-	if (target->command && fork_command(target, stdout_is_ours, err) < 0)
-		return -1;
 	return 0;
+}
+
+void target_abandon(struct target *target)
+{
+	close(target->go_fd);
+	close(target->exec_fd);
+	waitpid(target->child, NULL, 0);
+	target->child = 0;
+	target->nr_tids = 0;
 }
 
 int target_start(struct target *target, struct err *err)

@@ -50,8 +50,14 @@ bool target_has_cpu(const struct target *target, int cpu);
 /* Every process whose comm is name. Returns how many were added. */
 size_t target_named(struct target *target, const char *name);
 
-/* Fills in what was left open (all CPUs) and forks the command, stopped. */
-int target_prepare(struct target *target, bool stdout_is_ours, struct err *err);
+/* Fills in what was left open: all CPUs, the whole machine. */
+int target_prepare(struct target *target, struct err *err);
+
+/* Forks the command, stopped; it keeps the environment of this moment. */
+int target_fork(struct target *target, bool stdout_is_ours, struct err *err);
+
+/* Ends a command that was forked and not started. */
+void target_abandon(struct target *target);
 
 /* Lets the command run. -1 where it cannot be executed. */
 int target_start(struct target *target, struct err *err);

@@ -1,7 +1,7 @@
 /*
  * shares.c - a program whose shares are known, to test recordings against.
  *
- * usage: shares MODE SECONDS
+ * usage: shares MODE SECONDS (of CPU time, all threads and children together)
  *
  * A round is always 5 units in half(), 3 in third(), 2 in fifth(): a unit is
  * a fixed amount of work, counted exactly, so that 50, 30 and 20 % of
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,14 +33,14 @@
 
 static volatile unsigned long sink;
 static void (*unit_of_mode)(void);
-static double deadline;
+static double seconds; /* of each thread's CPU time */
 static char *pages;
 
-static double now(void)
+static double cpu_time(clockid_t clock)
 {
 	struct timespec time;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
+	clock_gettime(clock, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
@@ -134,7 +135,7 @@ NOINLINE static void one_round(void)
 
 static void *rounds(void *arg)
 {
-	while (now() < deadline)
+	while (cpu_time(CLOCK_THREAD_CPUTIME_ID) < seconds)
 		for (int i = 0; i < 10; i++)
 			one_round();
 	return arg;
@@ -144,6 +145,7 @@ static void in_threads(int nr)
 {
 	pthread_t threads[4];
 
+	seconds /= nr;
 	for (int i = 0; i < nr; i++)
 		pthread_create(&threads[i], NULL, rounds, NULL);
 	for (int i = 0; i < nr; i++)
@@ -152,16 +154,20 @@ static void in_threads(int nr)
 
 static void in_children(void)
 {
-	while (now() < deadline) {
+	struct rusage children = {0};
+
+	while ((double)children.ru_utime.tv_sec + (double)children.ru_utime.tv_usec / 1e6 <
+	       seconds) {
 		pid_t child = fork();
 
 		if (child == 0) {
-			for (int i = 0; i < 50; i++)
+			for (int i = 0; i < 500; i++)
 				one_round();
 			_exit(0);
 		}
 		if (child > 0)
 			waitpid(child, NULL, 0);
+		getrusage(RUSAGE_CHILDREN, &children);
 	}
 }
 
@@ -169,7 +175,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "spin";
 
-	deadline = now() + (argc > 2 ? strtod(argv[2], NULL) : 1);
+	seconds = argc > 2 ? strtod(argv[2], NULL) : 1;
 	unit_of_mode = spin;
 	if (strcmp(mode, "threads") == 0) {
 		in_threads(4);
