@@ -260,6 +260,8 @@ bool frames_resolve(struct frames *frames, const struct event *event, const stru
 {
 	frames->nr = frames->nr_kernel = 0;
 	*is_truncated = false;
+	if (sample->cpumode == PERF_RECORD_MISC_USER)
+		session_has_run(thread->process);
 	if (sample->has_chain) {
 		push_chain(frames, thread, sample, sample->chain, sample->nr_chain);
 		*is_truncated = is_cut(event, sample);

@@ -83,6 +83,10 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 	const struct map *map = maps_find(process->maps, ip - is_return);
 	struct place place = {.off = ip, .is_return = is_return};
 
+	/* inside execve() the user's registers are still those of the old program */
+	if (!map && process->replaced)
+		map = maps_find(process->replaced, ip - is_return);
+
 	if (map) {
 		place.off = ip - map->start + map->pgoff;
 		place.module = map->module;

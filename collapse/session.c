@@ -21,8 +21,10 @@ void session_release(struct session *session)
 	for (size_t i = 0; i < session->nr_thread_slots; i++)
 		free(session->threads[i]);
 	for (size_t i = 0; i < session->nr_process_slots; i++) {
-		if (session->processes[i])
+		if (session->processes[i]) {
 			maps_unref(session->processes[i]->maps);
+			maps_unref(session->processes[i]->replaced);
+		}
 		free(session->processes[i]);
 	}
 	free(session->threads);
@@ -171,7 +173,8 @@ static void take_comm(struct session *session, const struct record *record)
 	thread = session_thread(session, pid, tid);
 	thread->comm = strtab_id(&session->texts, comm.at, comm.size);
 	if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		maps_unref(thread->process->maps);
+		maps_unref(thread->process->replaced);
+		thread->process->replaced = thread->process->maps;
 		thread->process->maps = maps_new();
 		thread->process->jitdump = NULL;
 	}
@@ -211,6 +214,8 @@ static void take_fork(struct session *session, const struct record *record)
 		child->process->jitdump = NULL;
 		child->process->nr_threads = 1;
 		maps_unref(old);
+		maps_unref(child->process->replaced);
+		child->process->replaced = NULL;
 	}
 }
 
@@ -234,13 +239,15 @@ static void take_exit(struct session *session, const struct record *record)
 	if (thread->process->nr_threads && --thread->process->nr_threads == 0) {
 		maps_unref(thread->process->maps);
 		thread->process->maps = maps_new();
+		maps_unref(thread->process->replaced);
+		thread->process->replaced = NULL;
 	}
 }
 
 static bool is_jit_memory(const char *path)
 {
-	static const char *const begins[] = {"//anon", "/anon_hugepage", "/dev/zero", "[heap]",
-	                                     "[stack", "/memfd:",        "/SYSV",     "[anon"};
+	static const char *const begins[] = {"//anon", "/anon_hugepage",      "/dev/zero", "[heap]",
+	                                     "[stack", "/memfd:doublemapper", "/SYSV",     "[anon"};
 
 	if (!path[0])
 		return true;

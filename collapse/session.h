@@ -17,6 +17,7 @@
 struct process {
 	int32_t pid;
 	struct maps *maps;      /* never NULL */
+	struct maps *replaced;  /* of the program before an exec, until the new one has run */
 	struct module *unknown; /* of code outside of every map; made when first needed */
 	uint32_t nr_threads;    /* that have not exited */
 	const char *jitdump;    /* in texts; path of its jit-PID.dump, or NULL */
@@ -56,6 +57,15 @@ void session_record(struct session *session, const struct record *record);
 
 /* The thread, made where it is new. Valid while the session lives. */
 struct thread *session_thread(struct session *session, int32_t pid, int32_t tid);
+
+/* The program of the process was met outside of the kernel. */
+static inline void session_has_run(struct process *process)
+{
+	if (UNLIKELY(process->replaced != NULL)) {
+		maps_unref(process->replaced);
+		process->replaced = NULL;
+	}
+}
 
 /* Its name as a text; ":TID" where none was recorded, as perf has it. */
 uint32_t session_comm(struct session *session, const struct thread *thread);

@@ -80,7 +80,7 @@ sub finish_round {
 
 # ---- the model ----
 
-my (%process, %thread, %folded); # process: pid -> [maps]; thread: tid -> {pid, comm}
+my (%process, %replaced, %thread, %folded); # process: pid -> [maps]; thread: tid -> {pid, comm}
 my $next_pid = 100;
 my $kernel = 18446744071578845184; # 0xffffffff81000000
 my @paths = map { "/usr/lib/lib$_.so" } 'a' .. 'h';
@@ -106,7 +106,8 @@ sub place {
 	my ($pid, $ip, $is_return) = @_;
 	# the call that a return address belongs to lies before it
 	my $call = $ip - ($is_return ? 1 : 0);
-	for my $map (@{$process{$pid}}) {
+	# until an exec's new program has run, the user's registers may be the old one's
+	for my $map (@{$process{$pid}}, @{$replaced{$pid} // []}) {
 		my ($s, $e, $o, $p) = @$map;
 		next if $call < $s || $call >= $e;
 		last if $p =~ m{^//};
@@ -136,6 +137,7 @@ sub sample {
 	$body .= pack 'Q*', @chain;
 	push @round, [$cpu, $now, pack('LSS', 9, @kernel ? 1 : 2, 8 + length $body) . $body];
 	return if $event;
+	delete $replaced{$pid} unless @kernel;
 	my @frames = reverse map { place($pid, $user[$_], $_) } 0 .. $#user;
 	push @frames, map { sprintf '[kernel.kallsyms]+0x%x_[k]', $_ } reverse @kernel;
 	$folded{join ';', $thread{$tid}{comm}, @frames}++;
@@ -162,6 +164,7 @@ for (1 .. 400) {
 		$thread{$tid} = {pid => $pid, comm => $thread{$pid}{comm}};
 		task(7, $pid, $pid, $tid, $pid);
 	} elsif ($what < 88 && !$no_exec) { # exec: maps go, the name changes, new maps come
+		$replaced{$pid} = $process{$pid};
 		$process{$pid} = [];
 		delete $thread{$_} for grep { $thread{$_}{pid} == $pid && $_ != $pid } keys %thread;
 		$thread{$pid}{comm} = one_of('ls', 'make', 'cc1', 'java -jar', 'ütf');
@@ -175,6 +178,7 @@ for (1 .. 400) {
 	} elsif ($what < 95 && @pids > 2) { # exit; sometimes the pid is used again at once
 		delete $thread{$_} for grep { $thread{$_}{pid} == $pid } keys %thread;
 		delete $process{$pid};
+		delete $replaced{$pid};
 		task(4, $pid, $pid, $pid, $pid);
 		if (chance(50)) {
 			my $parent = one_of(sort { $a <=> $b } keys %process);
