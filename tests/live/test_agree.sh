@@ -1,0 +1,130 @@
+#!/bin/bash
+# Recordings made here and now: collapse and perf script read the same bytes
+# and must show the same stacks, sample by sample, address by address.
+. "$TOP/tests/lib/check.sh"
+
+can_sample || { skip "agreement with perf: perf events are not permitted here"; exit 0; }
+if ! command -v perf >/dev/null; then
+	skip "agreement with perf: perf is not installed"
+	exit 0
+fi
+load() { "$BUILD/samples/${1%% *}" ${1#* }; }
+compare() { "$TOP/tests/lib/compare-samples" "$@"; }
+script() { timeout 60 perf script --no-inline -F "$1" -i "$2"; }
+
+# agree NAME RECORDING [FIELDS]: no difference but those where perf prints no
+# frame at all (an empty call chain: we show the sampled address)
+agree() {
+	local name=$1 file=$2 fields=${3:-comm,pid,tid,time,event,ip,sym,dso} nr
+	script "$fields" "$file" >"$work/perf" 2>"$work/perf.err"
+	collapse -q --samples --all-events --no-inline "$file" >"$work/ours" 2>"$work/ours.err"
+	compare --show 1 --perf "$work/perf" --ours "$work/ours" >"$work/diff"
+	nr=$(sed -nE 's/^samples ([0-9]+) .*/\1/p' "$work/diff")
+	if [ "$nr" -gt 0 ] && ! grep -E '^[a-z ]+: [0-9]+$' "$work/diff" | grep -qv '^perf has no frames'; then
+		ok "$name: $nr samples"
+	else
+		not_ok "$name" "$(head -n 3 "$work/ours.err")" "$(cut -c1-150 "$work/diff" | head -n 50)"
+	fi
+}
+
+# ---- what perf record offers ----
+while read -r program options; do
+	rate='-F 2000'
+	fields=
+	case $options in
+	*' -c '*) rate= ;;
+	*--per-thread*) fields=comm,pid,tid,event,ip,sym,dso ;;
+	esac
+	rm -f "$work"/r "$work"/r.2*
+	case $options in
+	*'-o -'*) target= ;;
+	*) target="-o $work/r" ;;
+	esac
+	# shellcheck disable=SC2086
+	timeout 20 perf record -q $rate $options $target -- "$BUILD/samples/"${program//_/ } \
+		>"$work/stdout" 2>"$work/record.err" </dev/null
+	[ -n "$target" ] || mv "$work/stdout" "$work/r"
+	file=$(ls "$work"/r "$work"/r.2* 2>/dev/null | head -n 1)
+	if [ -z "$file" ]; then
+		not_ok "perf record $options" "made no recording" "$(head -n 3 "$work/record.err")"
+		continue
+	fi
+	# shellcheck disable=SC2086
+	agree "perf record $options" "$file" $fields
+done <<'END'
+chain_0.1 -g
+chain_0.1 --call-graph dwarf
+chain_0.1 --call-graph dwarf,32768
+chain_0.1 -a -g
+chain_0.1 --per-thread -g
+chain_0.1 -z -g
+chain_0.1 -z --call-graph dwarf -o -
+chain_0.1 -g -o -
+chain_0.1 -g -T --sample-cpu
+chain_0.1 -g --namespaces --all-cgroups
+chain_0.1 -g -k mono
+chain_0.1 -g --switch-events
+chain_0.1 -g --phys-data
+chain_0.1 -g -s -W -I
+chain_0.1 -g --user-regs=ip,sp
+chain_0.1 -g --buildid-mmap
+chain_0.1 -g --data-page-size --code-page-size
+chain_0.1 -g --sample-identifier
+chain_0.1 -g -e cpu-clock:u
+chain_0.1 -g -e cpu-clock/max-stack=3/
+chain_0.1 -e cpu-clock
+chain_0.1 -g --kernel-callchains
+chain_0.1 -g --overwrite --tail-synthesize
+chain_1.2 -g --switch-output=1s
+shares_forks_1 -g -e cpu-clock,page-faults
+shares_forks_1 -g -e {cpu-clock,page-faults}
+shares_forks_1 -g -e {cpu-clock,page-faults}:S
+shares_forks_1 -g -e sched:sched_switch -c 1
+shares_faults_1 -g -e page-faults -c 100
+shares_forks_1 -g -e context-switches -c 1 -a
+END
+
+# ---- a compile: hundreds of short processes ----
+mkdir "$work/tree"
+cp -r "$TOP"/{Makefile,share,collect,tests,samples} "$work/tree/" 2>/dev/null
+timeout 60 collect -q -F 999 -a --call-graph fp -o "$work/make.data" -- \
+	make -j2 -C "$work/tree" build/plain/libshare.a >/dev/null 2>&1
+agree "a parallel make, recorded by collect" "$work/make.data"
+samples=$(grep -c cpu-clock "$work/perf")
+sum=$(collapse -q --no-header "$work/make.data" 2>/dev/null | folded_sum)
+check "the sum of counts is perf's number of samples: $sum of $samples" [ "$sum" = "$samples" ]
+processes=$(timeout 60 perf script -F pid -G -i "$work/make.data" | sort -u | wc -l)
+check "it had many processes: $processes" [ "$processes" -gt 20 ]
+
+# ---- one recording, each way in ----
+perf record -q -F 999 -g -o "$work/r" -- "$BUILD/samples/chain" 0.5 >/dev/null 2>&1
+collapse "$work/r" >"$work/by-name"
+collapse <"$work/r" >"$work/by-stdin"
+cat "$work/r" | collapse >"$work/by-pipe"
+gzip -c "$work/r" | collapse >"$work/by-gzip"
+zstd -q -c "$work/r" | collapse - >"$work/by-zstd"
+for way in stdin pipe gzip zstd; do
+	check "the same folded lines by $way" cmp "$work/by-name" "$work/by-$way"
+done
+perf record -q -F 999 -g -o - -- "$BUILD/samples/chain" 0.5 2>/dev/null | tee "$work/p" |
+	collapse >"$work/live"
+collapse "$work/p" >"$work/later"
+check "the same folded lines live and later" cmp "$work/live" "$work/later"
+
+# ---- a known program ----
+share() { # of the samples on CPU 1, those below main;outer;middle;hot or in it
+	awk '/^#/ { next } { all += $NF } /main;outer;middle(;hot)?( |;.*_\[k\] )/ { mine += $NF }
+		END { print int(100 * mine / all) }'
+}
+# (a real-time class, so that other load on the machine takes no part)
+for mode in fp auto; do
+	chrt -f 1 taskset -c 1 "$BUILD/samples/chain" 1.5 &
+	chain=$!
+	sleep 0.2
+	timeout 30 collect -q -F 999 -a --call-graph $mode --duration 1 | collapse -q --cpu 1 >"$work/folded"
+	kill $chain 2>/dev/null
+	wait $chain 2>/dev/null
+	percent=$(share <"$work/folded")
+	check "collect | collapse, $mode: $percent % of its CPU in main;outer;middle;hot" \
+		[ "$percent" -gt 90 ]
+done
