@@ -78,6 +78,9 @@ struct regs_machine {
 	/* Does a call instruction end just before code->at? */
 	bool (*after_call)(const struct code *code);
 
+	/* Where the direct call that ends just before code->at, at address ip, leads; 0 if none. */
+	uint64_t (*call_target)(const struct code *code, uint64_t ip);
+
 	/*
 	 * How many bytes above sp the return address is, as told by the
 	 * instructions at an interrupted place in a prologue or epilogue;

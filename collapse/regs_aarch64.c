@@ -45,6 +45,19 @@ static bool after_call(const struct code *code)
 	       (word & 0xfefff800) == 0xd63f0800;
 }
 
+static uint64_t call_target(const struct code *code, uint64_t ip)
+{
+	uint32_t word;
+
+	if (code->at - code->begin < 4)
+		return 0;
+	word = word_at(code->at - 4);
+	if ((word & 0xfc000000) != 0x94000000)
+		return 0;
+	/* 26 bits, signed, in words from the instruction itself */
+	return ip - 4 + (uint64_t)(((int64_t)(int32_t)(word << 6) >> 6) * 4);
+}
+
 static int ra_hint(const struct code *code)
 {
 	(void)code; /* a return address in a register needs no hint */
@@ -84,6 +97,7 @@ const struct regs_machine regs_aarch64 = {
         .perf_pc = PERF_PC,
         .strip = strip,
         .after_call = after_call,
+        .call_target = call_target,
         .ra_hint = ra_hint,
         .is_sigreturn = is_sigreturn,
         .sigframe = sigframe,

@@ -53,6 +53,16 @@ static bool after_call(const struct code *code)
 	return false;
 }
 
+static uint64_t call_target(const struct code *code, uint64_t ip)
+{
+	int32_t distance;
+
+	if (code->at - code->begin < 5 || code->at[-5] != 0xe8)
+		return 0;
+	memcpy(&distance, code->at - 4, sizeof(distance));
+	return ip + (uint64_t)(int64_t)distance;
+}
+
 static bool starts(const struct code *code, const void *bytes, size_t size)
 {
 	return (size_t)(code->end - code->at) >= size && memcmp(code->at, bytes, size) == 0;
@@ -112,6 +122,7 @@ const struct regs_machine regs_x86_64 = {
         .perf_pc = PERF_IP,
         .strip = strip,
         .after_call = after_call,
+        .call_target = call_target,
         .ra_hint = ra_hint,
         .is_sigreturn = is_sigreturn,
         .sigframe = sigframe,

@@ -15,6 +15,9 @@
 /* Bytes of stack in which a scan looks for a return address. */
 #define SCAN_SIZE 1024
 
+/* No stub or assembler function without rules is taken for longer. */
+#define FUNCTION_REACH 4096
+
 #define CACHE_BITS  14
 #define NR_RECENT   4 /* maps that a sample came by last */
 #define REGS_ABI_64 2 /* PERF_SAMPLE_REGS_ABI_64 */
@@ -412,22 +415,58 @@ static int guess_by_frame_pointer(struct walk *walk)
 	return take(walk, ip, fp + 16, UNWIND_BY_FRAME_POINTER);
 }
 
-/* Out of a function that has touched nothing yet. */
-static int guess_by_call(struct walk *walk)
+/* The address at which a function that has touched nothing yet will return. */
+static bool untouched_return(const struct walk *walk, uint64_t *ip, uint64_t *sp)
 {
 	const struct regs_machine *machine = walk->machine;
-	uint64_t ip;
 
-	if (!walk->exact)
+	*sp = walk->regs.value[machine->sp];
+	if (machine->ra_on_stack) {
+		*sp += 8;
+		return walk->exact && stack_read(&walk->stack, *sp - 8, ip);
+	}
+	*ip = machine->strip(walk->regs.value[machine->ra]);
+	return walk->exact && regs_know(&walk->regs, machine->ra);
+}
+
+static int guess_by_call(struct walk *walk)
+{
+	uint64_t ip, sp;
+
+	if (!untouched_return(walk, &ip, &sp) || !is_return_address(walk, ip, BELIEVE_CALLED))
 		return STEP_REFUSED;
-	if (machine->ra_on_stack)
-		return guess_at(walk, 0, BELIEVE_CALLED, UNWIND_BY_TRAMPOLINE);
-	if (!regs_know(&walk->regs, machine->ra))
+	return take(walk, ip, sp, UNWIND_BY_TRAMPOLINE);
+}
+
+/*
+ * The same where it is sure: the call leads to just before the place at hand,
+ * or the link register is not from a call of this function's own, since it
+ * points into a function with rules.
+ */
+static int guess_by_sure_call(struct walk *walk)
+{
+	const struct unwind_map *map;
+	uint64_t ip, sp, target;
+	bool has_rule, is_near;
+	struct code code;
+
+	if (!untouched_return(walk, &ip, &sp))
 		return STEP_REFUSED;
-	ip = machine->strip(walk->regs.value[machine->ra]);
-	if (!is_return_address(walk, ip, BELIEVE_CALLED))
+	map = find_map(walk, ip - 1);
+	if (!map || !map->executable)
 		return STEP_REFUSED;
-	return take(walk, ip, walk->regs.value[machine->sp], UNWIND_BY_TRAMPOLINE);
+	code = code_of(walk, map, ip - 1);
+	if (!code.at)
+		return STEP_REFUSED;
+	code.at++;
+	has_rule = rule_of(walk->unwinder, map->module, ip - map->start + map->pgoff - 1) != NULL;
+	target = walk->machine->call_target(&code, ip);
+	is_near = target && walk->ip - target < FUNCTION_REACH &&
+	          (has_rule || ip - target >= FUNCTION_REACH);
+	if (!is_near &&
+	    (walk->machine->ra_on_stack || !has_rule || !walk->machine->after_call(&code)))
+		return STEP_REFUSED;
+	return take(walk, ip, sp, UNWIND_BY_TRAMPOLINE);
 }
 
 static int guess_by_scan(struct walk *walk)
@@ -465,6 +504,9 @@ static int step_by_guess(struct walk *walk)
 				return result;
 		}
 	}
+	result = guess_by_sure_call(walk);
+	if (result != STEP_REFUSED)
+		return result;
 	/*
 	 * An interpreter's trampoline (CPython's perf support) lowers the stack
 	 * by a word and calls: the return address is above that word.

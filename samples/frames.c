@@ -17,6 +17,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
+#ifndef ROUNDS
+#define ROUNDS 45
+#endif
+
 static volatile int sink;
 static jmp_buf out;
 
@@ -169,13 +173,15 @@ int main(void)
 {
 	volatile int total = 0; /* lives across longjmp */
 
-	for (int n = 0; n < 45; n++)
+	for (int n = 0; n < ROUNDS; n++)
 		total = total + recurse(n) + tail(n) + over_aligned(n) + hot_and_cold(n);
 	total = total + large_frame(3) + library();
+#ifndef PLAIN_CALLS /* all but what leaves a function by no return */
 	if (setjmp(out) == 0)
 		jump_out(4);
 	signals();
 	contexts();
+#endif
 	sink += total;
 	return 0;
 }

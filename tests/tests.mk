@@ -23,7 +23,8 @@ $(BUILD)/fault/inject.so: tests/fault/inject.c
 	$(Q)$(CC) $(our_cflags) -O2 -fPIC -shared -o $@ $< -ldl
 
 # programs that test scripts run
-helper_programs := $(BUILD)/symbols/names_at $(BUILD)/unwind/truth $(BUILD)/bench/unwind
+helper_programs := $(BUILD)/symbols/names_at $(BUILD)/unwind/truth $(BUILD)/unwind/truth_aarch64 \
+	$(BUILD)/bench/unwind
 
 $(helper_programs): $(BUILD)/%: $(BUILD)/tests/%.o $(libs_of_tools)
 	@mkdir -p $(@D)
