@@ -62,6 +62,50 @@ void folded_header_set(struct folded_header *header, const char *key, const char
 	set_field(header, key, strlen(key), value);
 }
 
+static void remove_field(struct folded_header *header, struct folded_field *field)
+{
+	free(field->key);
+	free(field->value);
+	header->nr--;
+	memmove(field, field + 1, (size_t)(header->fields + header->nr - field) * sizeof(*field));
+}
+
+static void merge_field(struct folded_header *header, const struct folded_field *other)
+{
+	struct folded_field *field = find_field(header, other->key, strlen(other->key));
+	size_t digits = strspn(other->value, "0123456789."), old_digits;
+	weight_fx sum, more;
+
+	if (!field) {
+		folded_header_set(header, other->key, "%s", other->value);
+		return;
+	}
+	old_digits = strspn(field->value, "0123456789.");
+	if (weight_parse(field->value, old_digits, &sum) == WEIGHT_OK &&
+	    weight_parse(other->value, digits, &more) == WEIGHT_OK &&
+	    strcmp(field->value + old_digits, other->value + digits) == 0) {
+		char text[WEIGHT_TEXT];
+
+		if (other->value[digits] == ' ' && other->value[digits + 1] == '%') {
+			if (sum != more)
+				remove_field(header, field);
+			return;
+		}
+		if (!weight_add(&sum, more))
+			return;
+		weight_format(text, sum);
+		folded_header_set(header, other->key, "%s%s", text, other->value + digits);
+	} else if (strcmp(field->value, other->value) != 0) {
+		folded_header_set(header, other->key, "several");
+	}
+}
+
+void folded_header_merge(struct folded_header *header, const struct folded_header *other)
+{
+	for (size_t i = 0; i < other->nr; i++)
+		merge_field(header, &other->fields[i]);
+}
+
 void folded_header_write(const struct folded_header *header, struct output *out)
 {
 	struct buf line = {0};
@@ -87,6 +131,8 @@ static void read_header(struct folded_header *header, struct slice line)
 	const char *colon;
 	struct slice value;
 
+	if (line.size < 2)
+		return;
 	line.at += 2;
 	line.size -= 2;
 	colon = memchr(line.at, ':', line.size);
@@ -133,7 +179,7 @@ static bool is_digit(char c)
 
 static bool is_header(struct slice line)
 {
-	return line.size >= 2 && line.at[0] == '#' && line.at[1] == ' ' &&
+	return line.size && line.at[0] == '#' && (line.size == 1 || line.at[1] == ' ') &&
 	       !is_digit(line.at[line.size - 1]);
 }
 

@@ -52,6 +52,14 @@ const char *folded_header_get(const struct folded_header *header, const char *ke
 void folded_header_set(struct folded_header *header, const char *key, const char *format, ...)
         PRINTF_LIKE(3, 4);
 
+/*
+ * Adds the fields of another profile whose stacks are merged into this one.
+ * Values that begin with a number and go on alike ("3 records", "5.01 s on 2
+ * cpus") add up; percentages that differ are dropped, for they would need
+ * their totals; other values that differ become "several".
+ */
+void folded_header_merge(struct folded_header *header, const struct folded_header *other);
+
 void folded_header_write(const struct folded_header *header, struct output *out);
 
 /* ---- reader ---- */

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD };
+enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD, CODING_UTF16LE, CODING_UTF16BE };
 
 #define CHUNK_SIZE ((size_t)256 * 1024)
 #define GIVE_BACK  ((size_t)16 << 20)
@@ -39,24 +39,35 @@ struct input {
 	char *raw;              /* CHUNK_SIZE bytes of coded input */
 	size_t raw_start, raw_end;
 	bool raw_at_end;
-	bool in_frame; /* inside a compressed frame: the end here is a cut */
+	uint16_t surrogate; /* first half of a UTF-16 pair, or 0 */
+	bool in_frame;      /* inside a compressed frame: the end here is a cut */
 	z_stream gzip;
 	ZSTD_DStream *zstd;
 };
 
+static bool has_raw(const struct input *in)
+{
+	/* one byte alone may be half of a UTF-16 unit */
+	size_t enough = in->coding == CODING_UTF16LE || in->coding == CODING_UTF16BE ? 2 : 1;
+
+	return in->raw_end - in->raw_start >= enough;
+}
+
 static int fill_raw(struct input *in, struct err *err)
 {
+	size_t kept = in->raw_end - in->raw_start;
 	ssize_t done;
 
-	if (in->raw_start < in->raw_end || in->raw_at_end)
+	if (has_raw(in) || in->raw_at_end)
 		return 0;
+	memmove(in->raw, in->raw + in->raw_start, kept);
 	do
-		done = read(in->fd, in->raw, CHUNK_SIZE);
+		done = read(in->fd, in->raw + kept, CHUNK_SIZE - kept);
 	while (done < 0 && errno == EINTR);
 	if (done < 0)
 		return err_sys(err, "cannot read '%s'", in->name);
 	in->raw_start = 0;
-	in->raw_end = (size_t)done;
+	in->raw_end = kept + (size_t)done;
 	in->raw_at_end = done == 0;
 	return 0;
 }
@@ -87,6 +98,14 @@ static int begin_coding(struct input *in, struct err *err)
 		in->zstd = ZSTD_createDStream();
 		if (!in->zstd)
 			return err_set(err, "cannot start zstd");
+	} else if (in->raw_end >= 2 && p[0] == 0xff && p[1] == 0xfe) {
+		in->coding = CODING_UTF16LE;
+		in->raw_start = 2;
+	} else if (in->raw_end >= 2 && p[0] == 0xfe && p[1] == 0xff) {
+		in->coding = CODING_UTF16BE;
+		in->raw_start = 2;
+	} else if (in->raw_end >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+		in->raw_start = 3;
 	}
 	return 0;
 }
@@ -120,6 +139,7 @@ struct input *input_open(const char *path, uint64_t limit, struct err *err)
 		} else {
 			madvise(in->map, in->map_size, MADV_SEQUENTIAL);
 			in->window = in->map;
+			in->start = in->raw_start; /* behind a byte order mark */
 			in->end = in->map_size;
 			in->at_end = true;
 			if (limit && in->map_size > limit) {
@@ -208,6 +228,49 @@ static ssize_t decode_zstd(struct input *in, char *to, size_t room, struct err *
 	return (ssize_t)into.pos;
 }
 
+/*
+ * UTF-16 (RFC 2781) to UTF-8, one unit at a time; a surrogate without its
+ * other half becomes U+FFFD, an odd byte at the very end is dropped.
+ */
+static ssize_t decode_utf16(struct input *in, char *to, size_t room)
+{
+	const unsigned char *raw = (const unsigned char *)in->raw;
+	int high = in->coding == CODING_UTF16LE;
+	size_t made = 0;
+
+	while (in->raw_end - in->raw_start >= 2 && room - made >= 4) {
+		const unsigned char *p = raw + in->raw_start;
+		uint32_t c = (uint32_t)p[high] << 8 | p[!high];
+
+		in->raw_start += 2;
+		if (c >= 0xd800 && c < 0xdc00) {
+			in->surrogate = (uint16_t)c;
+			continue;
+		}
+		if (c >= 0xdc00 && c < 0xe000)
+			c = in->surrogate ?
+			            0x10000 + ((in->surrogate - 0xd800u) << 10) + (c - 0xdc00) :
+			            0xfffd;
+		in->surrogate = 0;
+		if (c < 0x80) {
+			to[made++] = (char)c;
+			continue;
+		}
+		if (c >= 0x10000) {
+			to[made++] = (char)(0xf0 | c >> 18);
+			to[made++] = (char)(0x80 | (c >> 12 & 0x3f));
+		} else if (c >= 0x800) {
+			to[made++] = (char)(0xe0 | c >> 12);
+		}
+		if (c >= 0x800)
+			to[made++] = (char)(0x80 | (c >> 6 & 0x3f));
+		else
+			to[made++] = (char)(0xc0 | c >> 6);
+		to[made++] = (char)(0x80 | (c & 0x3f));
+	}
+	return (ssize_t)made;
+}
+
 static ssize_t decode(struct input *in, char *to, size_t room, struct err *err)
 {
 	ssize_t made;
@@ -218,6 +281,10 @@ static ssize_t decode(struct input *in, char *to, size_t room, struct err *err)
 		break;
 	case CODING_ZSTD:
 		made = decode_zstd(in, to, room, err);
+		break;
+	case CODING_UTF16LE:
+	case CODING_UTF16BE:
+		made = decode_utf16(in, to, room);
 		break;
 	default:
 		made = (ssize_t)MIN_OF(room, in->raw_end - in->raw_start);
@@ -246,7 +313,7 @@ static int fill(struct input *in, struct err *err)
 		/* once the coded input ended only the decoder's own rest can follow */
 		if (fill_raw(in, err) < 0)
 			return -1;
-		if (in->raw_at_end && !(in->coding == CODING_ZSTD && in->in_frame)) {
+		if (!has_raw(in) && !(in->coding == CODING_ZSTD && in->in_frame)) {
 			in->at_end = true;
 			if (in->in_frame)
 				return err_set(err, "'%s' ends inside its compressed data",
@@ -256,7 +323,7 @@ static int fill(struct input *in, struct err *err)
 		made = decode(in, buf->at + in->end, buf->capacity - in->end, err);
 		if (made < 0)
 			return -1;
-		if (made == 0 && in->raw_at_end) {
+		if (made == 0 && in->raw_at_end && !has_raw(in)) {
 			in->at_end = true;
 			return err_set(err, "'%s' ends inside its compressed data", in->name);
 		}

@@ -87,3 +87,29 @@ Test(folded, clean_names)
 		buf_release(&out);
 	}
 }
+
+Test(folded, headers_merge)
+{
+	struct folded_header a = {0}, b = {0};
+
+	folded_header_set(&a, "lost", "3 records");
+	folded_header_set(&b, "lost", "4 records");
+	folded_header_set(&a, "sampled", "5.01 s on 2 cpus at 99 Hz");
+	folded_header_set(&b, "sampled", "1.5 s on 2 cpus at 99 Hz");
+	folded_header_set(&a, "unresolved", "1.2 %% of samples");
+	folded_header_set(&b, "unresolved", "3.4 %% of samples");
+	folded_header_set(&a, "unit", "samples");
+	folded_header_set(&b, "unit", "samples");
+	folded_header_set(&a, "host", "one");
+	folded_header_set(&b, "host", "two");
+	folded_header_set(&b, "throttled", "7 times");
+	folded_header_merge(&a, &b);
+	cr_expect_str_eq(folded_header_get(&a, "lost"), "7 records");
+	cr_expect_str_eq(folded_header_get(&a, "sampled"), "6.51 s on 2 cpus at 99 Hz");
+	cr_expect_null(folded_header_get(&a, "unresolved"));
+	cr_expect_str_eq(folded_header_get(&a, "unit"), "samples");
+	cr_expect_str_eq(folded_header_get(&a, "host"), "several");
+	cr_expect_str_eq(folded_header_get(&a, "throttled"), "7 times");
+	folded_header_release(&a);
+	folded_header_release(&b);
+}

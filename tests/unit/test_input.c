@@ -173,6 +173,82 @@ Test(input, refuses_what_is_no_file)
 	cr_expect(strstr(err.text, "directory"), "%s", err.text);
 }
 
+Test(input, byte_order_marks)
+{
+	static const struct {
+		const char *label, *bytes;
+		size_t size;
+	} rows[] = {
+	        {"UTF-8",
+	         "\xef\xbb\xbf"
+	         "a\xc3\xa9\xf0\x9f\x94\xa5 1",
+	         12},
+	        {"UTF-16, low byte first",
+	         "\xff\xfe"
+	         "a\0\xe9\0\x3d\xd8\x25\xdd \0"
+	         "1\0",
+	         14},
+	        {"UTF-16, high byte first",
+	         "\xfe\xff"
+	         "\0a\0\xe9\xd8\x3d\xdd\x25\0 \0"
+	         "1",
+	         14},
+	        {"UTF-16, an odd byte at the end",
+	         "\xff\xfe"
+	         "a\0\xe9\0\x3d\xd8\x25\xdd \0"
+	         "1\0x",
+	         15},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct slice line;
+		struct err err;
+		struct input *in;
+
+		write_file(rows[i].bytes, rows[i].size);
+		in = input_open(path, 0, &err);
+		cr_assert(in, "%s", err.text);
+		cr_assert_eq(input_line(in, &line, &err), 1, "%s", rows[i].label);
+		cr_expect(slice_equals(line, "a\xc3\xa9\xf0\x9f\x94\xa5 1"), "%s: %.*s",
+		          rows[i].label, (int)line.size, line.at);
+		cr_expect_eq(input_line(in, &line, &err), 0, "%s", rows[i].label);
+		input_close(in);
+		unlink(path);
+	}
+}
+
+Test(input, a_pipe_in_pieces)
+{
+	static const char text[] = "a 1\nb 2";
+
+	/* a writer that hands over a byte at a time, and inputs shorter than any magic */
+	for (size_t size = 1; size < sizeof(text); size++) {
+		int ends[2];
+		char name[32], got[16] = "";
+		struct err err;
+		struct input *in;
+		ssize_t done, used = 0;
+
+		cr_assert_eq(pipe(ends), 0);
+		if (fork() == 0) {
+			for (size_t i = 0; i < size; i++)
+				if (write(ends[1], text + i, 1) != 1)
+					_exit(1);
+			_exit(0);
+		}
+		close(ends[1]);
+		snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+		in = input_open(name, 0, &err);
+		cr_assert(in, "%s", err.text);
+		while ((done = input_read(in, got + used, sizeof(got) - (size_t)used, &err)) > 0)
+			used += done;
+		cr_expect(done == 0 && used == (ssize_t)size && memcmp(got, text, size) == 0,
+		          "size %zu: got '%s'", size, got);
+		input_close(in);
+		close(ends[0]);
+	}
+}
+
 Test(input, lines_at_the_edges)
 {
 	static const struct {
