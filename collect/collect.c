@@ -41,6 +41,7 @@ enum {
 	OPT_CGROUP,
 	OPT_EVENT,
 	OPT_FILTER,
+	OPT_OFF_CPU,
 	OPT_GRAPH,
 	OPT_CALL_GRAPH,
 	OPT_ONLY,
@@ -71,6 +72,8 @@ static const struct opt table[] = {
         {OPT_NO_INHERIT, 'i', "no-inherit", NULL, "leave out threads and children yet to come"},
         {OPT_EVENT, 'e', "event", "LIST", "what to sample (default: cycles, else cpu-clock)"},
         {OPT_FILTER, 0, "filter", "EXPR", "kernel filter of the tracepoints before it"},
+        {OPT_OFF_CPU, 0, "off-cpu", NULL,
+         "record where threads wait (with -e or -F: that as well)"},
         {OPT_FREQ, 'F', "freq", "N|max", "samples a second on each CPU (default 99)"},
         {OPT_COUNT, 'c', "count", "N", "a sample every N events instead"},
         {OPT_CALL_GRAPH, 0, "call-graph", "MODE", "auto, fp, dwarf[,SIZE], lbr or none"},
@@ -106,6 +109,8 @@ struct settings {
 	bool whole_machine;
 	enum { SAMPLER_ANY, SAMPLER_PERF, SAMPLER_SIGNAL } sampler;
 	bool wall;
+	bool off_cpu;
+	bool freq_given;
 };
 
 struct run {
@@ -159,6 +164,7 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 
 	switch (id) {
 	case OPT_FREQ:
+		settings->freq_given = true;
 		sampling->freq_max = strcmp(arg, "max") == 0;
 		sampling->period = 0;
 		return sampling->freq_max ? 0 : parse_number("-F", arg, &sampling->freq_hz, err);
@@ -184,6 +190,9 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		return events_parse(&settings->events, arg, err);
 	case OPT_FILTER:
 		return events_filter(&settings->events, arg, err);
+	case OPT_OFF_CPU:
+		settings->off_cpu = true;
+		return 0;
 	case OPT_GRAPH:
 		return 0;
 	case OPT_CALL_GRAPH:
@@ -562,6 +571,7 @@ static int open_sampler(struct run *run, struct err *err)
 	        .sampling = &settings->sampling,
 	        .rec = &run->rec,
 	        .ring_size = settings->ring_size,
+	        .switches = settings->off_cpu,
 	        .hold = settings->delay_ns || settings->switched,
 	};
 	if (settings->target.command && target_fork(&settings->target, stdout_is_ours, err) < 0)
@@ -680,10 +690,12 @@ int main(int argc, char **argv)
 	if (status < 0) {
 		msg_quiet(settings.quiet);
 		caps_raise_descriptors();
-		if (!settings.events.nr)
+		if (!settings.events.nr && (!settings.off_cpu || settings.freq_given))
 			events_add(&settings.events, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES,
 			           "cycles")
 			        ->is_default = true;
+		if (settings.off_cpu)
+			events_add_switches(&settings.events);
 		status = run_recording(&settings, argc, argv);
 	}
 	event_list_release(&settings.events);

@@ -92,6 +92,15 @@ void events_add_sideband(struct event_list *events)
 	events_add(events, SW(DUMMY), "dummy")->sideband = true;
 }
 
+void events_add_switches(struct event_list *events)
+{
+	struct event *event = events_add(events, SW(CONTEXT_SWITCHES), "context-switches");
+
+	event->attr.sample_period = 1;
+	/* the switch takes place in the kernel, whatever the thread did before */
+	event->needs_kernel = true;
+}
+
 struct event *events_tracker(struct event_list *events)
 {
 	for (size_t i = 0; i < events->nr; i++)

@@ -25,13 +25,14 @@
 
 struct event {
 	struct perf_event_attr attr;
-	char *name;      /* what reports call it, modifiers and all */
-	char *filter;    /* kernel filter of a tracepoint, or NULL */
-	char *probe;     /* path or symbol that attr.config1 points to, or NULL */
-	size_t leader;   /* index of the group's leader; its own outside of groups */
-	bool is_default; /* nobody asked for this one: another may take its place */
-	bool weak_group; /* the group may be broken up */
-	bool sideband;   /* takes no samples: carries names and maps, on every CPU, all the time */
+	char *name;        /* what reports call it, modifiers and all */
+	char *filter;      /* kernel filter of a tracepoint, or NULL */
+	char *probe;       /* path or symbol that attr.config1 points to, or NULL */
+	size_t leader;     /* index of the group's leader; its own outside of groups */
+	bool is_default;   /* nobody asked for this one: another may take its place */
+	bool needs_kernel; /* counts nothing with exclude_kernel */
+	bool weak_group;   /* the group may be broken up */
+	bool sideband; /* takes no samples: carries names and maps, on every CPU, all the time */
 	bool most_precise; /* modifier P: the highest precise level that opens */
 
 	size_t words_to_chain; /* of a sample with a stack copy; 0 = samples are not looked into */
@@ -53,6 +54,9 @@ int events_parse(struct event_list *events, const char *text, struct err *err);
 /* Appends one event by attr; the name is copied. */
 struct event *events_add(struct event_list *events, uint32_t type, uint64_t config,
                          const char *name);
+
+/* Adds a sample at each switch away from a thread, for time off the CPU. */
+void events_add_switches(struct event_list *events);
 
 /* Adds the event that carries names and maps while others are off, or elsewhere. */
 void events_add_sideband(struct event_list *events);

@@ -81,6 +81,8 @@ static bool step_back(struct recorder *recorder, struct event *event, int failur
 			struct event *other = &events->at[i];
 			char *name;
 
+			if (other->needs_kernel)
+				return false;
 			if (other->attr.exclude_kernel)
 				continue;
 			other->attr.exclude_kernel = 1;
@@ -214,6 +216,7 @@ static void set_tracking(struct recorder *recorder)
 	first->mmap = first->mmap2 = 1;
 	first->build_id = 1;
 	first->ksymbol = 1;
+	first->context_switch = recorder->switches;
 	/* unwinders read .eh_frame through maps that are not executable */
 	first->mmap_data = recorder->sampling->stack_size > 0;
 	for (size_t i = 0; i < events->nr; i++) {

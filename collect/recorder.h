@@ -28,6 +28,7 @@ struct recorder {
 	struct recout *rec;
 	size_t ring_size; /* data bytes of each ring; 0 = as sampling needs */
 	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
+	bool switches;    /* also record when threads leave a CPU and come back */
 	bool hold;        /* samples are not taken until recorder_resume */
 
 	/* what had to be given up, for messages */
