@@ -13,14 +13,17 @@ compare() { "$TOP/tests/lib/compare-samples" "$@"; }
 script() { timeout 60 perf script --no-inline -F "$1" -i "$2"; }
 
 # agree NAME RECORDING [FIELDS]: no difference but those where perf prints no
-# frame at all (an empty call chain: we show the sampled address)
+# frame at all (an empty call chain: we show the sampled address); with
+# allowed=N set, N in 1,000 samples may differ otherwise
 agree() {
-	local name=$1 file=$2 fields=${3:-comm,pid,tid,time,event,ip,sym,dso} nr
+	local name=$1 file=$2 fields=${3:-comm,pid,tid,time,event,ip,sym,dso} nr others
 	script "$fields" "$file" >"$work/perf" 2>"$work/perf.err"
 	collapse -q --samples --all-events --no-inline "$file" >"$work/ours" 2>"$work/ours.err"
 	compare --show 1 --perf "$work/perf" --ours "$work/ours" >"$work/diff"
 	nr=$(sed -nE 's/^samples ([0-9]+) .*/\1/p' "$work/diff")
-	if [ "$nr" -gt 0 ] && ! grep -E '^[a-z ]+: [0-9]+$' "$work/diff" | grep -qv '^perf has no frames'; then
+	others=$(grep -E '^[a-z ]+: [0-9]+$' "$work/diff" | grep -v '^perf has no frames' |
+		awk '{ sum += $NF } END { print sum + 0 }')
+	if [ "$nr" -gt 0 ] && [ $((others * 1000)) -le $((nr * ${allowed:-0})) ]; then
 		ok "$name: $nr samples"
 	else
 		not_ok "$name" "$(head -n 3 "$work/ours.err")" "$(cut -c1-150 "$work/diff" | head -n 50)"
@@ -89,7 +92,9 @@ mkdir "$work/tree"
 cp -r "$TOP"/{Makefile,share,collect,tests,samples} "$work/tree/" 2>/dev/null
 timeout 60 collect -q -F 999 -a --call-graph fp -o "$work/make.data" -- \
 	make -j2 -C "$work/tree" build/plain/libshare.a >/dev/null 2>&1
-agree "a parallel make, recorded by collect" "$work/make.data"
+# perf 6.1 keeps the maps of the program before an exec where the new one maps
+# nothing, so that garbage from code without frame pointers gets places there
+allowed=5 agree "a parallel make, recorded by collect (0.5 % may differ)" "$work/make.data"
 samples=$(grep -c cpu-clock "$work/perf")
 sum=$(collapse -q --no-header "$work/make.data" 2>/dev/null | folded_sum)
 check "the sum of counts is perf's number of samples: $sum of $samples" [ "$sum" = "$samples" ]
