@@ -96,7 +96,7 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 	return places_id(places, &place);
 }
 
-static const char *base_name(const char *path)
+const char *places_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -114,6 +114,6 @@ void places_describe(const struct places *places, const struct place *place, str
 	if (place->module->key.kind == MODULE_UNKNOWN || place->module->key.kind == MODULE_JIT)
 		buf_string(out, "[unknown]");
 	else
-		buf_printf(out, "%s+0x%llx", base_name(place->module->key.path),
+		buf_printf(out, "%s+0x%llx", places_base_name(place->module->key.path),
 		           (unsigned long long)place->off);
 }

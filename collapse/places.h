@@ -45,4 +45,7 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 /* A place without symbols: "libc.so.6+0x1234", "[unknown]", the text. */
 void places_describe(const struct places *places, const struct place *place, struct buf *out);
 
+/* What follows the last "/" of a path. */
+const char *places_base_name(const char *path);
+
 #endif

@@ -244,6 +244,10 @@ static void name_place(struct fold *fold, uint32_t id)
 			mark = "";
 		}
 		buf_add(&name, text.at, text.size);
+		if (symbols[i].line)
+			buf_printf(&name, " (%s:%u)",
+			           places_base_name(strtab_text(fold->names, symbols[i].file)),
+			           symbols[i].line);
 		if (!symbols[i].resolved && fold->stacks->options.addresses)
 			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
 		add_name(fold, naming, &name, symbols[i].inlined ? "_[i]" : mark);
