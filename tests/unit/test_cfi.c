@@ -183,3 +183,59 @@ Test(cfi, agrees_with_libdw_on_a_large_program)
 	compare_file(found.gl_pathv[0], 5000, false);
 	globfree(&found);
 }
+
+Test(cfi, expressions)
+{
+	static const struct {
+		const char *label;
+		uint8_t code[16];
+		uint8_t size;
+		bool is_good;
+		uint64_t value;
+	} rows[] = {
+	        {"nothing leaves the CFA", {0}, 0, true, 0x1000},
+	        {"PLT, before the push",
+	         {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge,
+	          DW_OP_lit3, DW_OP_shl, DW_OP_plus},
+	         11,
+	         true,
+	         0x2008},
+	        {"memory", {DW_OP_breg7, 8, DW_OP_deref}, 3, true, 0x8877665544332211},
+	        {"two bytes of it", {DW_OP_breg7, 8, DW_OP_deref_size, 2}, 4, true, 0x2211},
+	        {"memory outside of the copy", {DW_OP_breg7, 9, DW_OP_deref}, 3, false, 0},
+	        {"an unknown register", {DW_OP_breg1, 0}, 2, false, 0},
+	        {"no register of ours", {DW_OP_bregx, 0xff, 0x01, 0}, 4, false, 0},
+	        {"too little on the stack", {DW_OP_plus}, 1, false, 0},
+	        {"division by zero", {DW_OP_lit1, DW_OP_lit0, DW_OP_div}, 3, false, 0},
+	        {"smallest by minus one",
+	         {DW_OP_lit1, DW_OP_const1u, 63, DW_OP_shl, DW_OP_const1s, 0xff, DW_OP_div},
+	         7,
+	         true,
+	         (uint64_t)1 << 63},
+	        {"for ever", {DW_OP_skip, 0xfd, 0xff}, 3, false, 0},
+	        {"jump out of it", {DW_OP_skip, 0xf0, 0xff}, 3, false, 0},
+	        {"a branch not taken", {DW_OP_lit7, DW_OP_lit0, DW_OP_bra, 5, 0}, 5, true, 7},
+	        {"swap and minus", {DW_OP_lit1, DW_OP_lit3, DW_OP_swap, DW_OP_minus}, 4, true, 2},
+	        {"rotate", {DW_OP_lit1, DW_OP_lit2, DW_OP_lit3, DW_OP_rot, DW_OP_drop}, 5, true, 1},
+	        {"an operation for debuggers", {DW_OP_call_frame_cfa}, 1, false, 0},
+	        {"cut off inside an operand", {DW_OP_const4u, 1, 2}, 3, false, 0},
+	};
+	static const uint8_t bytes[16] = {0,    0,    0,    0,    0,    0,    0,    0,
+	                                  0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+	const struct stack_copy stack = {bytes, 0x2000, sizeof(bytes)};
+	const uint64_t cfa = 0x1000;
+	struct regs regs = {.known = 0};
+
+	regs_set(&regs, 7, 0x2000);
+	regs_set(&regs, 16, 0x401026);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t value = 0, missing;
+
+		cr_assert_eq(cfi_expr_eval(rows[i].code, rows[i].size, &regs, &stack, &cfa, &value,
+		                           &missing),
+		             rows[i].is_good, "%s", rows[i].label);
+		if (rows[i].is_good)
+			cr_assert_eq(value, rows[i].value, "%s: 0x%jx", rows[i].label,
+			             (uintmax_t)value);
+	}
+}
