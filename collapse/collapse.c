@@ -454,8 +454,11 @@ static int fold_format(struct run *run, struct input *in, struct err *err)
 		return err_set(err, "'%s' is in no format known here%s%s; '--formats' lists them",
 		               input_name(in), what ? ": it looks like " : "", what ? what : "");
 	}
-	return format->parse(in, &run->folder, &run->format, &run->header, &run->format_report,
-	                     err);
+	if (format->parse(in, &run->folder, &run->format, &run->header, &run->format_report, err) <
+	            0 ||
+	    format_header(&run->format_report, &run->header, err) < 0)
+		return err_prefix(err, "'%s'", input_name(in));
+	return 0;
 }
 
 static int fold_input(struct run *run, const char *path, struct output *out, struct err *err)
@@ -528,6 +531,9 @@ static int no_samples(const struct run *run)
 	else if (run->report.left_out[0])
 		msg_error("no samples of the first event in '%s', but %s: choose one with --event",
 		          name, run->report.left_out);
+	else if (run->format_report.nr_bad)
+		msg_error("no samples in '%s', but what is malformed: %s", name,
+		          run->format_report.first_bad);
 	else
 		msg_error("no samples in '%s'", name);
 	return EXIT_FAILED;

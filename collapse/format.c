@@ -71,6 +71,20 @@ void format_unit(struct format_report *report, const char *event, const char *un
 	snprintf(report->unit, sizeof(report->unit), "%s", unit);
 }
 
+int format_header(const struct format_report *report, struct folded_header *header, struct err *err)
+{
+	const char *unit = folded_header_get(header, "unit");
+
+	if (unit && *report->unit && strcmp(unit, report->unit))
+		return err_set(err, "cannot add %s to the %s of the inputs before", report->unit,
+		               unit);
+	if (*report->event)
+		folded_header_set(header, "event", "%s", report->event);
+	if (*report->unit)
+		folded_header_set(header, "unit", "%s", report->unit);
+	return 0;
+}
+
 void format_values_note(struct folded_header *header, const char *const *names, size_t nr)
 {
 	struct buf list = {0};

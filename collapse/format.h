@@ -65,6 +65,13 @@ bool format_count(struct folder *folder, uint32_t node, weight_fx weight,
 /* What is folded, for the header: the value's name and its unit. */
 void format_unit(struct format_report *report, const char *event, const char *unit);
 
+/*
+ * Puts event and unit into the header of the output. -1 where an input before
+ * had another unit: such counts cannot be added up.
+ */
+int format_header(const struct format_report *report, struct folded_header *header,
+                  struct err *err);
+
 /* Notes in the header which values the file holds, where they are several. */
 void format_values_note(struct folded_header *header, const char *const *names, size_t nr);
 

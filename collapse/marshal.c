@@ -394,7 +394,7 @@ static void ruby_drop_ivars(struct marshal *m)
 static void ruby_value(struct marshal *m)
 {
 	uint8_t type = (uint8_t)little_endian(m, 1);
-	bool has_ivars = false;
+	bool has_ivars = false, is_key;
 	size_t reference = NOT_KNOWN, start;
 	uint64_t nr;
 
@@ -406,6 +406,15 @@ static void ruby_value(struct marshal *m)
 	}
 	put_separator(m);
 	start = m->out->size;
+	is_key = m->nr_levels && m->levels[m->nr_levels - 1].is_object &&
+	         m->levels[m->nr_levels - 1].nr % 2;
+	if (is_key && strchr("\"@:;", type) == NULL) { /* JSON has strings only */
+		if (type != 'i' && type != 'l') {
+			m->is_bad = true;
+			return;
+		}
+		buf_char(m->out, '"');
+	}
 	if (strchr("\"[{}fl", type) && type)
 		reference = new_reference(m);
 	switch (type) {
@@ -468,7 +477,9 @@ static void ruby_value(struct marshal *m)
 	default:
 		m->is_bad = true;
 	}
-	end_reference(m, reference, start);
+	end_reference(m, reference, start + (is_key && type == 'l'));
+	if (is_key && (type == 'i' || type == 'l'))
+		buf_char(m->out, '"');
 	if (has_ivars)
 		ruby_drop_ivars(m);
 }

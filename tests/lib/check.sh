@@ -42,7 +42,7 @@ expect() {
 }
 
 # the sum of the counts of folded text on stdin
-folded_sum() { awk '!/^#/ { sum += $NF } END { printf "%d\n", sum }'; }
+folded_sum() { awk '!/^#/ { sum += $NF } END { printf "%.0f\n", sum }'; }
 
 # can this machine and user sample at all? prints why not
 can_sample() { timeout 20 collect -q -F 99 --duration 0.1 -o /dev/null -- true >/dev/null 2>&1; }
