@@ -11,7 +11,7 @@ void folder_init(struct folder *folder)
 	folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
 	folder->capacity = 512;
 	folder->nodes = mem_zalloc(folder->capacity * sizeof(*folder->nodes));
-	folder->nr = 1;
+	folder->nr = folder->nr_indexed = 1;
 }
 
 void folder_release(struct folder *folder)
@@ -38,42 +38,53 @@ static uint32_t slot_of(uint32_t parent, uint32_t name, uint32_t nr_slots)
 	return (uint32_t)hash_u64(parent, name) & (nr_slots - 1);
 }
 
-static void grow_slots(struct folder *folder)
+static void enter(struct folder *folder, uint32_t node)
 {
-	struct folder_slot *old = folder->slots;
-	uint32_t nr_old = folder->nr_slots;
-
-	folder->nr_slots *= 2;
-	folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
-	for (uint32_t i = 0; i < nr_old; i++) {
-		uint32_t at;
-
-		if (!old[i].node)
-			continue;
-		at = slot_of(old[i].parent, old[i].name, folder->nr_slots);
-		while (folder->slots[at].node)
-			at = (at + 1) & (folder->nr_slots - 1);
-		folder->slots[at] = old[i];
-	}
-	free(old);
-}
-
-uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
-{
+	uint32_t parent = folder->nodes[node].parent, name = folder->nodes[node].name;
 	uint32_t at = slot_of(parent, name, folder->nr_slots);
 
-	for (; folder->slots[at].node; at = (at + 1) & (folder->nr_slots - 1))
-		if (folder->slots[at].parent == parent && folder->slots[at].name == name)
-			return folder->slots[at].node;
+	while (folder->slots[at].node)
+		at = (at + 1) & (folder->nr_slots - 1);
+	folder->slots[at] = (struct folder_slot){parent, name, node};
+}
+
+/* Makes room for all nodes and one more, and enters those that are not in yet. */
+static void index_nodes(struct folder *folder)
+{
+	if (folder->nr >= folder->nr_slots / 2) {
+		while (folder->nr >= folder->nr_slots / 2)
+			folder->nr_slots *= 2;
+		free(folder->slots);
+		folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
+		folder->nr_indexed = 1;
+	}
+	while (folder->nr_indexed < folder->nr)
+		enter(folder, folder->nr_indexed++);
+}
+
+uint32_t folder_append(struct folder *folder, uint32_t parent, uint32_t name)
+{
 	if (folder->nr == folder->capacity) {
 		folder->capacity *= 2;
 		folder->nodes = mem_resize(folder->nodes, folder->capacity, sizeof(*folder->nodes));
 	}
 	folder->nodes[folder->nr] = (struct folder_node){.parent = parent, .name = name};
-	folder->slots[at] = (struct folder_slot){parent, name, folder->nr++};
-	if (folder->nr > folder->nr_slots / 2)
-		grow_slots(folder);
-	return folder->nr - 1;
+	return folder->nr++;
+}
+
+uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
+{
+	uint32_t at;
+
+	if (folder->nr_indexed < folder->nr || folder->nr >= folder->nr_slots / 2)
+		index_nodes(folder);
+	at = slot_of(parent, name, folder->nr_slots);
+	for (; folder->slots[at].node; at = (at + 1) & (folder->nr_slots - 1))
+		if (folder->slots[at].parent == parent && folder->slots[at].name == name)
+			return folder->slots[at].node;
+	folder->slots[at] = (struct folder_slot){parent, name, folder->nr};
+	folder->nr_indexed++;
+	return folder_append(folder, parent, name);
 }
 
 bool folder_count(struct folder *folder, uint32_t node, weight_fx weight)

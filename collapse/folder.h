@@ -34,6 +34,7 @@ struct folder {
 	uint32_t nr, capacity;
 	struct folder_slot *slots; /* open addressing by (parent, name) */
 	uint32_t nr_slots;
+	uint32_t nr_indexed; /* nodes that are in slots; the rest is entered when asked for */
 	weight_fx total;
 };
 
@@ -45,6 +46,9 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size);
 
 /* The node of `name` under `parent`, made where it is missing. */
 uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name);
+
+/* The same for a name that is known not to be there: nothing is looked up. */
+uint32_t folder_append(struct folder *folder, uint32_t parent, uint32_t name);
 
 /* false where the total would reach 2^64 (nothing is added then). */
 bool folder_count(struct folder *folder, uint32_t node, weight_fx weight);

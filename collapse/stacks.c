@@ -255,11 +255,59 @@ static void name_place(struct fold *fold, uint32_t id)
 	buf_release(&name);
 }
 
-static int compare_runs(const void *a, const void *b, void *ctx)
+/* One stack as names: a run of ids of the folder, root first. */
+struct line {
+	uint64_t first; /* in texts */
+	uint32_t nr;
+	bool is_unresolved;
+	weight_fx weight;
+};
+
+/* All lines of a recording, their runs one behind the other. */
+struct lines {
+	struct line *at;
+	size_t nr;
+	uint32_t *texts;
+	size_t size, capacity, longest;
+};
+
+static void make_line(struct fold *fold, struct lines *lines, const struct stacks_entry *entry,
+                      struct stacks_folded *folded)
 {
-	const struct stacks *stacks = ctx;
-	const struct stacks_entry *x = a, *y = b;
-	const uint32_t *p = stacks->pool + x->first, *q = stacks->pool + y->first;
+	const uint32_t *run = fold->stacks->pool + entry->first;
+	struct line *line = &lines->at[lines->nr];
+	bool is_kept = !fold->keep;
+
+	*line = (struct line){.first = lines->size, .weight = entry->weight};
+	for (uint32_t i = 0; i < entry->nr; i++) {
+		struct naming *naming = &fold->namings[run[i]];
+
+		if (!naming->is_named)
+			name_place(fold, run[i]);
+		line->is_unresolved |= naming->is_unresolved;
+		is_kept |= naming->is_kept;
+		if (lines->capacity - lines->size < naming->nr) {
+			lines->capacity = MAX_OF(lines->capacity * 2, lines->size + 65536);
+			lines->texts =
+			        mem_resize(lines->texts, lines->capacity, sizeof(*lines->texts));
+		}
+		memcpy(lines->texts + lines->size, fold->ids + naming->first,
+		       naming->nr * sizeof(*lines->texts));
+		lines->size += naming->nr;
+	}
+	line->nr = (uint32_t)(lines->size - line->first);
+	lines->longest = MAX_OF(lines->longest, (size_t)line->nr);
+	if (is_kept)
+		lines->nr++;
+	else
+		folded->filtered += entry->weight;
+}
+
+static int compare_lines(const void *a, const void *b, void *ctx)
+{
+	const uint32_t *texts = ctx;
+	const struct line *x = a, *y = b;
+	const uint32_t *p = texts + x->first, *q = texts + y->first;
 	uint32_t shared = MIN_OF(x->nr, y->nr);
 
 	for (uint32_t i = 0; i < shared; i++)
@@ -268,74 +316,64 @@ static int compare_runs(const void *a, const void *b, void *ctx)
 	return (x->nr > y->nr) - (x->nr < y->nr);
 }
 
-/* Where the walk over the sorted stacks stands, by depth. */
-struct step {
-	uint32_t place, node; /* node: in the folder */
-	bool is_unresolved, is_kept;
-};
-
-/* Brings the steps from the last stack to this one; only what differs is looked up. */
-static const struct step *walk_to(struct fold *fold, struct step *steps, size_t *depth,
-                                  const struct stacks_entry *entry)
+/*
+ * Puts sorted lines into the folder. Neighbours share their way from the root,
+ * so that what is new in a line is new in an empty folder too, and need not be
+ * looked for there.
+ */
+static int add_lines(struct fold *fold, const struct lines *lines, struct stacks_folded *folded,
+                     struct err *err)
 {
-	const uint32_t *run = fold->stacks->pool + entry->first;
-	size_t at = 0;
-
-	while (at < *depth && at < entry->nr && steps[at + 1].place == run[at])
-		at++;
-	for (; at < entry->nr; at++) {
-		struct naming *naming = &fold->namings[run[at]];
-		struct step *step = &steps[at + 1];
-
-		if (!naming->is_named)
-			name_place(fold, run[at]);
-		*step = steps[at];
-		step->place = run[at];
-		step->is_unresolved |= naming->is_unresolved;
-		step->is_kept |= naming->is_kept;
-		for (uint16_t i = 0; i < naming->nr; i++)
-			step->node = folder_child(fold->folder, step->node,
-			                          fold->ids[naming->first + i]);
-	}
-	*depth = entry->nr;
-	return &steps[entry->nr];
-}
-
-int stacks_fold(struct stacks *stacks, struct symbolizer *symbolizer, const struct strtab *names,
-                bool (*keep)(void *ctx, const char *name), void *ctx, struct folder *folder,
-                struct stacks_folded *folded, struct err *err)
-{
-	struct fold fold = {stacks, symbolizer, names, folder, keep, ctx, NULL, NULL, 0, 0};
-	struct step *steps;
-	size_t depth = 0, deepest = 0;
+	uint32_t *nodes = mem_zalloc((lines->longest + 1) * sizeof(*nodes)); /* by depth */
+	bool was_empty = fold->folder->nr == 1;
+	const uint32_t *last = lines->texts;
+	uint32_t nr_last = 0;
 	int result = 0;
 
-	*folded = (struct stacks_folded){0};
-	/* neighbours then share most of their way from the root */
-	if (stacks->nr_entries)
-		qsort_r(stacks->entries, stacks->nr_entries, sizeof(*stacks->entries), compare_runs,
-		        stacks);
-	memset(stacks->entry_slots, 0, stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
-	for (size_t i = 0; i < stacks->nr_entries; i++)
-		deepest = MAX_OF(deepest, (size_t)stacks->entries[i].nr);
-	steps = mem_zalloc((deepest + 1) * sizeof(*steps));
-	fold.namings = mem_zalloc(stacks->frames.places.nr * sizeof(*fold.namings));
-	for (size_t i = 0; i < stacks->nr_entries && result == 0; i++) {
-		const struct stacks_entry *entry = &stacks->entries[i];
-		const struct step *step = walk_to(&fold, steps, &depth, entry);
+	for (size_t i = 0; i < lines->nr && result == 0; i++) {
+		const struct line *line = &lines->at[i];
+		const uint32_t *texts = lines->texts + line->first;
+		uint32_t depth = 0;
 
-		if (keep && !step->is_kept) {
-			folded->filtered += entry->weight;
-			continue;
-		}
-		if (!folder_count(folder, step->node, entry->weight))
+		while (depth < nr_last && depth < line->nr && last[depth] == texts[depth])
+			depth++;
+		for (; depth < line->nr; depth++)
+			nodes[depth + 1] =
+			        was_empty ?
+			                folder_append(fold->folder, nodes[depth], texts[depth]) :
+			                folder_child(fold->folder, nodes[depth], texts[depth]);
+		last = texts;
+		nr_last = line->nr;
+		if (!folder_count(fold->folder, nodes[line->nr], line->weight))
 			result = err_set(err, "the sum of all counts reaches 2^64");
-		folded->total += entry->weight;
-		if (step->is_unresolved)
-			folded->unresolved += entry->weight;
+		folded->total += line->weight;
+		if (line->is_unresolved)
+			folded->unresolved += line->weight;
 	}
+	free(nodes);
+	return result;
+}
+
+int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
+                const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
+                struct folder *folder, struct stacks_folded *folded, struct err *err)
+{
+	struct fold fold = {stacks, symbolizer, names, folder, keep, ctx, NULL, NULL, 0, 0};
+	struct lines lines = {0};
+	int result;
+
+	*folded = (struct stacks_folded){0};
+	fold.namings = mem_zalloc(stacks->frames.places.nr * sizeof(*fold.namings));
+	lines.at = mem_alloc((stacks->nr_entries + 1) * sizeof(*lines.at));
+	for (size_t i = 0; i < stacks->nr_entries; i++)
+		if (stacks->entries[i].weight)
+			make_line(&fold, &lines, &stacks->entries[i], folded);
+	if (lines.nr)
+		qsort_r(lines.at, lines.nr, sizeof(*lines.at), compare_lines, lines.texts);
+	result = add_lines(&fold, &lines, folded, err);
 	free(fold.namings);
 	free(fold.ids);
-	free(steps);
+	free(lines.at);
+	free(lines.texts);
 	return result;
 }

@@ -90,12 +90,12 @@ struct stacks_folded {
 };
 
 /*
- * Adds all stacks to the folder; no sample may follow. symbolizer: NULL with options.no_symbols.
+ * Adds all stacks to the folder. symbolizer: NULL with options.no_symbols.
  * keep: asked once per distinct name where not NULL; stacks without a name it
  * wants are left out.
  */
-int stacks_fold(struct stacks *stacks, struct symbolizer *symbolizer, const struct strtab *names,
-                bool (*keep)(void *ctx, const char *name), void *ctx, struct folder *folder,
-                struct stacks_folded *folded, struct err *err);
+int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
+                const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
+                struct folder *folder, struct stacks_folded *folded, struct err *err);
 
 #endif
