@@ -26,7 +26,13 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size)
 {
 	struct buf clean = {0};
 	uint32_t id;
+	size_t at = 0;
 
+	/* most names are plain: nothing to clean, nothing to copy */
+	while (at < size && text[at] >= 0x20 && text[at] < 0x7f && text[at] != ';')
+		at++;
+	if (size && at == size)
+		return strtab_id(&folder->names, text, size);
 	folded_clean(&clean, text, size);
 	id = strtab_id(&folder->names, clean.at, clean.size);
 	buf_release(&clean);

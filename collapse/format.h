@@ -25,7 +25,8 @@ struct format_options {
 	const char *const *events; /* --event, NULL-terminated, or NULL */
 	bool all_events;
 	enum { COUNT_SAMPLES, COUNT_PERIOD, COUNT_TIME } count;
-	bool flamegraph_compat; /* --compat flamegraph */
+	bool flamegraph_compat;         /* --compat flamegraph: names as stackcollapse-perf.pl's */
+	bool compat_kernel, compat_jit; /* there marks are asked for one by one */
 	unsigned nr_threads;
 };
 
