@@ -10,6 +10,7 @@
 #include "collapse/folder.h"
 #include "collapse/format.h"
 #include "collapse/recording.h"
+#include "collapse/recursion.h"
 #include "share/folded.h"
 #include "share/mem.h"
 #include "share/msg.h"
@@ -55,6 +56,14 @@ enum option {
 	OPT_WALL,
 	OPT_SPLIT,
 	OPT_VALUE,
+	OPT_COMPAT,
+	OPT_COMPAT_KERNEL,
+	OPT_COMPAT_JIT,
+	OPT_COMPAT_ALL,
+	OPT_COMPAT_PID,
+	OPT_COMPAT_TID,
+	OPT_INLINE,
+	OPT_FOLD_RECURSION,
 };
 
 static const struct opt table[] = {
@@ -94,6 +103,20 @@ static const struct opt table[] = {
         {OPT_INPUT_CHECK, 0, "input-check", "[json]", "tell what is in a recording, do not fold"},
         {OPT_FROM, 0, "from", "FORMAT", "the format of the input (default: by its contents)"},
         {OPT_FORMATS, 0, "formats", NULL, "list the formats that can be read"},
+        {OPT_FOLD_RECURSION, 0, "fold-recursion", "HOW", "shorten recursion: direct or cycles"},
+        {OPT_COMPAT, 0, "compat", "TOOL", "print what this tool prints: flamegraph"},
+        {OPT_COMPAT_KERNEL, 0, "kernel", NULL, NULL},
+        {OPT_COMPAT_JIT, 0, "jit", NULL, NULL},
+        {OPT_COMPAT_ALL, 0, "all", NULL, NULL},
+        {OPT_ADDRESSES, 0, "addrs", NULL, NULL},
+        {OPT_EVENT, 0, "event-filter", "NAME", NULL},
+        {OPT_INLINE, 0, "inline", NULL, NULL},
+};
+
+/* With --compat flamegraph these are its options, which take no argument. */
+static const struct opt compat_table[] = {
+        {OPT_COMPAT_PID, 0, "pid", NULL, "add the process to the comm"},
+        {OPT_COMPAT_TID, 0, "tid", NULL, "add process and thread to the comm"},
 };
 
 struct run {
@@ -101,6 +124,7 @@ struct run {
 	struct format_options format;
 	const struct format *from;
 	const char *output;
+	enum recursion recursion;
 	bool no_header, print_samples, check, has_by;
 	const char **events, **comms, **debug_dirs, **inputs;
 	size_t nr_events, nr_debug_dirs, nr_inputs;
@@ -268,6 +292,8 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 	static const char *const parts[] = {"all", "user", "kernel"};
 	static const char *const demangles[] = {"full", "short", "none"};
 	static const char *const splits[] = {"state"};
+	static const char *const recursions[] = {"direct", "cycles"};
+	static const char *const compats[] = {"flamegraph"};
 	struct recording_options *recording = &run->recording;
 	struct recording_filter *filter = &recording->filter;
 	int choice;
@@ -373,6 +399,29 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 	case OPT_VALUE:
 		run->format.value = arg;
 		return 0;
+	case OPT_FOLD_RECURSION:
+		choice = one_of(arg, recursions, ARRAY_SIZE(recursions), "fold-recursion", err);
+		run->recursion = RECURSION_DIRECT + (enum recursion)MAX_OF(choice, 0);
+		return MIN_OF(choice, 0);
+	case OPT_COMPAT:
+		run->format.flamegraph_compat = true;
+		return one_of(arg, compats, ARRAY_SIZE(compats), "compat", err);
+	case OPT_COMPAT_KERNEL:
+	case OPT_COMPAT_JIT:
+	case OPT_COMPAT_ALL:
+		run->format.compat_kernel |= option != OPT_COMPAT_JIT;
+		run->format.compat_jit |= option != OPT_COMPAT_KERNEL;
+		return 0;
+	case OPT_COMPAT_PID:
+		run->format.by_pid = true;
+		return 0;
+	case OPT_COMPAT_TID:
+		run->format.by_tid = true;
+		return 0;
+	case OPT_INLINE:
+		recording->symbolize.no_inlines = false;
+		run->format.inlines = true;
+		return 0;
 	case OPT_INPUT_CHECK:
 		if (arg && strcmp(arg, "json") != 0 && strcmp(arg, "text") != 0)
 			return err_set(err, "'--input-check=%s' is neither text nor json", arg);
@@ -397,9 +446,19 @@ static int list_formats(struct err *err)
 	return EXIT_COMPLETE;
 }
 
+/* "--compat" stands anywhere, but changes what other options mean. */
+static bool wants_compat(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--compat") == 0 || strncmp(argv[i], "--compat=", 9) == 0)
+			return true;
+	return false;
+}
+
 /* OPTS_END when the run may begin; else *status is the exit status. */
 static int parse_options(struct run *run, int argc, char **argv, int *status, struct err *err)
 {
+	struct opt rows[ARRAY_SIZE(compat_table) + ARRAY_SIZE(table)];
 	struct opts opts = {
 	        .usage = "[OPTION]... [FILE]...",
 	        .about = "Folds what a profiler recorded into one line for each distinct stack. "
@@ -413,6 +472,13 @@ static int parse_options(struct run *run, int argc, char **argv, int *status, st
 	const char *arg;
 	int option;
 
+	if (wants_compat(argc, argv)) {
+		/* what stands first is found first */
+		memcpy(rows, compat_table, sizeof(compat_table));
+		memcpy(rows + ARRAY_SIZE(compat_table), table, sizeof(table));
+		opts.table = rows;
+		opts.nr = ARRAY_SIZE(rows);
+	}
 	while ((option = opts_next(&opts, &arg, err)) != OPTS_END) {
 		if (option == OPTS_DONE) {
 			*status = EXIT_COMPLETE;
@@ -472,6 +538,11 @@ static int fold_input(struct run *run, const char *path, struct output *out, str
 		return -1;
 	if (input_peek(in, 16, &head, &size, err) < 0) {
 		result = -1;
+	} else if (run->format.flamegraph_compat && reader_knows((struct slice){head, size})) {
+		result = err_set(err,
+		                 "'%s' is a recording; '--compat flamegraph' reads what perf "
+		                 "script prints of it",
+		                 input_name(in));
 	} else if (!run->from && reader_knows((struct slice){head, size})) {
 		run->recording.samples = run->print_samples ? out : NULL;
 		run->recording.check = run->check ? out : NULL;
@@ -513,6 +584,10 @@ static bool say_losses(const struct run *run)
 	if (report->left_out[0])
 		msg_note("left out: samples %s; --event NAME or --all-events folds them",
 		         report->left_out);
+	if (run->format_report.nr_left_out)
+		msg_note("left out: %s samples of other events; --event NAME or --all-events folds "
+		         "them",
+		         num_format_grouped(nr, run->format_report.nr_left_out));
 	if (report->nr_truncated)
 		msg_note("%s stacks lack their outermost frames and stand below [truncated]",
 		         num_format_grouped(nr, report->nr_truncated));
@@ -539,6 +614,20 @@ static int no_samples(const struct run *run)
 	return EXIT_FAILED;
 }
 
+/* What a format said of itself; recordings write their own. */
+static void describe_formats(struct run *run)
+{
+	const struct format_report *report = &run->format_report;
+
+	if (report->event[0])
+		folded_header_set(&run->header, "event", "%s", report->event);
+	if (report->unit[0])
+		folded_header_set(&run->header, "unit", "%s", report->unit);
+	if (report->nr_lost)
+		folded_header_set(&run->header, "lost", "%llu records",
+		                  (unsigned long long)report->nr_lost);
+}
+
 static int fold_all(struct run *run)
 {
 	struct output out;
@@ -559,6 +648,8 @@ static int fold_all(struct run *run)
 		return no_samples(run);
 	}
 	if (!run->print_samples && !run->check) {
+		recursion_fold(&run->folder, run->recursion);
+		describe_formats(run);
 		if (!run->no_header)
 			folded_header_write(&run->header, &out);
 		folder_write(&run->folder, &out);
@@ -581,6 +672,11 @@ static void complete_options(struct run *run)
 	if (!run->has_by) {
 		recording->stacks.roots[recording->stacks.nr_roots++] = ROOT_COMM;
 		run->format.by_comm = true;
+	}
+	if (run->format.flamegraph_compat) {
+		run->no_header = true;
+		run->format.annotate = false;
+		run->format.count = COUNT_PERIOD;
 	}
 	if (!run->format.nr_threads)
 		run->format.nr_threads = (unsigned)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 1);

@@ -195,6 +195,8 @@ static uint32_t compat_root(struct textin_fold *fold, uint32_t root,
 	const struct format_options *options = &fold->options;
 	struct buf name = {0};
 
+	if (!header->comm.size)
+		return root;
 	buf_add(&name, header->comm.at, header->comm.size);
 	if (options->by_pid || options->by_tid)
 		buf_printf(&name, "-%.*s", (int)header->pid.size, header->pid.at);
@@ -323,13 +325,27 @@ static void push_frame(struct textin_fold *fold, struct slice frame)
 		line->hash += fold->is_java;
 }
 
+static bool has_text(struct slice s)
+{
+	for (size_t i = 0; i < s.size; i++)
+		if (s.at[i] != ' ' && s.at[i] != '\t')
+			return true;
+	return false;
+}
+
 static bool begin_sample(struct textin_fold *fold, const struct textin_header *header,
                          struct slice line)
 {
-	struct textin_event *event = find_event(fold, header->event);
-	struct textin_header compat;
-	struct slice frame;
+	struct slice frame = textin_inline_frame(header->rest);
+	struct textin_header compat = *header;
+	struct textin_event *event;
 
+	/* there an event counts only where nothing follows it, as its period does */
+	if (fold->options.flamegraph_compat && !frame.size && has_text(header->rest)) {
+		compat.event.size = 0;
+		compat.period = 1;
+	}
+	event = find_event(fold, compat.event);
 	event->nr_samples++;
 	if (!event->is_chosen) {
 		fold->report.nr_left_out++;
@@ -338,24 +354,20 @@ static bool begin_sample(struct textin_fold *fold, const struct textin_header *h
 	}
 	fold->weight = WEIGHT_ONE;
 	if (fold->options.count != COUNT_SAMPLES)
-		fold->weight = weight_from_u64(header->period);
+		fold->weight = weight_from_u64(compat.period);
 	if (fold->options.flamegraph_compat) {
-		compat = *header;
 		if (!textin_header_compat(line, &compat)) {
 			if (!compat.pid.size)
 				compat.pid = (struct slice){"?", 1};
 		}
 		fold->root = compat_root(fold, event->root, &compat);
 		fold->is_java = slice_starts(compat.comm, "java");
-		if (!header->period)
+		if (!compat.period)
 			fold->weight = WEIGHT_ONE;
 	} else {
 		fold->root = sample_root(fold, event->root, header);
-		if (fold->options.count == COUNT_TIME)
-			fold->weight /= 1000;
 	}
 	fold->state = STATE_HEADER;
-	frame = textin_inline_frame(header->rest);
 	if (frame.size) {
 		push_frame(fold, frame);
 		fold->state = STATE_FRAMES;

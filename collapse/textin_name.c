@@ -64,6 +64,7 @@ static size_t open_bracket(struct slice s)
 static struct parts split(struct slice frame)
 {
 	struct parts parts = {0};
+	const char *cut;
 	size_t i = 0, open;
 
 	while (i < frame.size && is_blank(frame.at[i]))
@@ -76,7 +77,12 @@ static struct parts split(struct slice frame)
 		i++;
 	frame = trim_end((struct slice){frame.at + i, frame.size - i});
 	open = open_bracket(frame);
-	if (open != SIZE_MAX) {
+	cut = open == SIZE_MAX ? memmem(frame.at, frame.size, " (/", 3) : NULL;
+	if (cut) {
+		/* the line was cut within the path */
+		parts.module = (struct slice){cut + 2, frame.size - (size_t)(cut + 2 - frame.at)};
+		frame.size = (size_t)(cut - frame.at);
+	} else if (open != SIZE_MAX) {
 		parts.module = (struct slice){frame.at + open + 1, frame.size - open - 2};
 		frame.size = open;
 		parts.inlined = slice_equals(parts.module, "inlined");
@@ -219,7 +225,10 @@ static size_t plain_names(struct folder *folder, const struct format_options *op
 
 /* ---- as stackcollapse-perf.pl names them ---- */
 
-/* /^\s*(\w+)\s*(.+) \((.*)\)/ with its greedy stars. */
+/*
+ * The pattern blanks, word, blanks, name, " (", module, ")" as perl matches
+ * it: each part takes as much as it can and gives back what the rest needs.
+ */
 static bool split_compat(struct slice frame, struct parts *parts)
 {
 	const char *end = frame.at + frame.size, *at = frame.at, *open, *close;
@@ -231,18 +240,22 @@ static bool split_compat(struct slice frame, struct parts *parts)
 	                    (*at >= 'A' && *at <= 'Z') || *at == '_'))
 		at++;
 	parts->address.size = (size_t)(at - parts->address.at);
-	while (at < end && is_blank(*at))
-		at++;
 	close = memrchr(at, ')', (size_t)(end - at));
 	if (!parts->address.size || !close)
 		return false;
-	for (open = close; open > at + 1; open--)
+	for (open = close; open > at; open--)
 		if (open[-1] == ' ' && *open == '(')
 			break;
-	if (open <= at + 1)
+	/* the name has one byte at least, be it the last of the address */
+	open--;
+	if (open < at || open < parts->address.at + 2)
 		return false;
-	parts->symbol = (struct slice){at, (size_t)(open - 1 - at)};
-	parts->module = (struct slice){open + 1, (size_t)(close - open - 1)};
+	while (at < open - 1 && is_blank(*at))
+		at++;
+	at = MIN_OF(at, open - 1);
+	parts->address.size = MIN_OF(parts->address.size, (size_t)(at - parts->address.at));
+	parts->symbol = (struct slice){at, (size_t)(open - at)};
+	parts->module = (struct slice){open + 2, (size_t)(close - open - 2)};
 	return true;
 }
 

@@ -1,0 +1,205 @@
+#!/bin/bash
+# What perf script prints, in every layout, to folded stacks: cases that other
+# tools got wrong (by number), then public files against the folds beside them.
+. "$TOP/tests/lib/check.sh"
+
+# folds NAME INPUT EXPECTED [OPTION]...: both texts as printf formats
+folds() {
+	local name=$1 got want
+	printf "$2" >"$work/in"
+	want=$(printf "$3")
+	shift 3
+	got=$(collapse --no-header "$@" "$work/in" 2>"$work/err")
+	if [ "$got" = "$want" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "got:" "$got" "want:" "$want" "$(head -n 2 "$work/err")"
+	fi
+}
+p='--count period'
+
+folds "B1 comm that holds a number" \
+	'pool 7 w  4242 [001] 10.000001: 1 cycles:\n\t4005d0 work+0x10 (/bin/app)\n\n' \
+	'pool 7 w;work 1'
+folds "B1 comm that holds a number keeps its thread" \
+	'pool 7 w  4242 [001] 10.000001: 1 cycles:\n\t4005d0 work+0x10 (/bin/app)\n\n' \
+	'pool 7 w;tid 4242;work 1' --by comm --by tid
+folds "B1 comm that is a number" \
+	'4242 4243 [001] 10.000001: 1 cycles:\n\t4005d0 work+0x10 (/bin/app)\n\n' '4242;work 1'
+folds "B2 comm with blanks" \
+	'V8 WorkerThre 4242/4243 [000] 10.100000: 5 cycles:\n\t1 a (/b)\n\n' 'V8 WorkerThre;a 5' $p
+folds "B2 blanks and underscores stay apart" \
+	'a b 1 [000] 10.100000: 5 cycles:\n\t1 a (/b)\n\na_b 1 [000] 10.100000: 5 cycles:\n\t1 a (/b)\n\n' \
+	'a b;a 1\na_b;a 1'
+folds "B3 comm padded on the left" \
+	'     app  4242 [001] 10.100000: 1 cycles:\n\t1 a (/b)\n\n' 'app;a 1'
+folds "B3 padded comm of hexadecimal digits" \
+	'    cafe  4242 [001] 10.100000: 1 cycles:\n\t1 a (/b)\n    cafe  4242 [001] 10.200000: 1 cycles:\n\t1 b (/b)\n' \
+	'cafe;a 1\ncafe;b 1'
+folds "B4 comm with odd first characters" \
+	'[ET_NET 0] 4242 [001] 10.100000: 1 cycles:\n\t1 a (/b)\n\n:4242  4242 [001] 10.100000: 1 cycles:\n\t1 a (/b)\n\n(sd-pam) 3 10.200000: 1 cycles:\n\t1 a (/b)\n\n' \
+	'(sd-pam);a 1\n:4242;a 1\n[ET_NET 0];a 1'
+folds "B5 semicolon in comm and symbol" \
+	'app;x 4242 [001] 10.800000: 100 cycles:\n\t1 f;g (/b)\n\n' 'app:x;f:g 100' $p
+folds "B6 no time" 'java 4242 cycles:\n\t1 a (/b)\n\n' 'java;a 1'
+folds "B6 no time, with cpu and period" 'java 4242 [000] 77 cycles:\n\t1 a (/b)\n\n' 'java;a 77' $p
+folds "B6 no ids" 'app 10.000000: 100 cycles:\n\t1 a (/b)\n\n' 'app;a 100' $p
+folds "B6 no comm" '4242 [001] 10.000000: 100 cycles:\n\t1 a (/b)\n\n' 'a 100' $p
+folds "B6 no event" 'app  4242 10.000000:\n\t1 a (/b)\n\n' 'app;a 1'
+folds "B6 comm and pid only" 'app  4242 \n\t       1 a (/b)\n\n' 'app;a 1'
+folds "B6 no header at all" '\t       1 a (/b)\n\t       2 main (/b)\n\n\t       1 a (/b)\n' 'a 1\nmain;a 1'
+folds "B7 no module" 'app 4242 10.000000: 1 cycles:\n\t1 a+0x1\n\t2 main\n\n' 'app;main;a 1'
+folds "addresses only" 'app 4242 10.000000: 1 cycles:\n\t           401b97\n\n' 'app;0x401b97 1'
+folds "B9 no empty line at the end" 'app 4242 [001] 10.000000: 100 cycles:\n\t1 a (/b)\n' 'app;a 100' $p
+folds "B9 no end of line at the end" 'app 4242 [001] 10.000000: 100 cycles:\n\t1 a (/b)' 'app;a 100' $p
+folds "B10 frame on the line of the header" \
+	'false 4242 10.500000: 34467 cycles:u:  ffff9aa3c8de a+0x1 (/b)\nfalse 4242 10.600000: 3 cycles:u:  ffff9aa3c8de b+0x1 (/b)\n' \
+	'false;a 34467\nfalse;b 3' $p
+folds "B10 branch with flags" \
+	'3109264/3109264 3363099.849998166:   1   branches:uH:   tr strt   404c03 f+0x383 (foo.so) =>  404c0d g+0x38d (foo.so)\n' 'f 1'
+two='app 1 10.000000: 100 cycles:\n\t1 a (/b)\n\napp 1 10.100000: 7 instructions:\n\t1 b (/b)\n\n'
+folds "B11 several events: the first" "$two" 'app;a 100' $p
+folds "B11 several events: one by name" "$two" 'app;b 7' $p --event instructions
+folds "B11 several events: all" "$two" 'cycles;app;a 100\ninstructions;app;b 7' $p --all-events
+folds "B11 two kinds of core, one event" \
+	'app 1 10.000000: 100 cpu_core/cycles/P:\n\t1 a (/b)\n\napp 1 10.100000: 7 cpu_atom/cycles/P:\n\t1 b (/b)\n\n' \
+	'app;a 100\napp;b 7' $p
+printf "$two" >"$work/two"
+check "B11 what is left out is named" grep -q '^# left out: instructions (1 samples)' <(collapse "$work/two")
+zero='app 1 10.000000: 0 cycles:\n\t1 a (/b)\n\napp 1 10.100000: 7 cycles:\n\t1 b (/b)\n\n'
+folds "B13 a period of 0 is one sample" "$zero" 'app;a 1\napp;b 1'
+folds "B13 a period of 0 weighs nothing" "$zero" 'app;b 7' $p
+check "B14 unit: samples" grep -qx '# unit: samples' <(collapse "$work/two")
+check "B14 unit: events" grep -qx '# unit: events' <(collapse --count period "$work/two")
+src='app 1 10.000000: 1 cycles:\n\t1 a+0x2 (/b)\n  x.c:3 (inlined)\n\t2 main+0x2 (/b)\n  libc.so[27b25]\n\n'
+folds "B15 source lines are no frames" "$src" 'app;main;a 1'
+folds "B15 source lines on request" "$src" 'app;main:libc.so[27b25];a:x.c:3 1' --srcline
+noise='instruction trace error type 1 time 4.5 cpu 0 pid 1 tid 1 ip 0 code 5: Lost trace data\napp 4242 [001] 10.600000: PERF_RECORD_LOST lost 500\napp 1 [001] 10.700000: PERF_RECORD_COMM: app:1/1\napp 1 [001] 10.000000: 1 cycles:\n\t1 a (/b)\n\n'
+folds "B16 records and messages" "$noise" 'app;a 1'
+printf "$noise" >"$work/noise"
+expect "B16 what was lost is said" 1 'lost 500' collapse "$work/noise"
+check "B16 what was lost is in the header" grep -qx '# lost: 500 records' <(collapse "$work/noise" 2>&1)
+folds "B17 no frames" 'app 1 10.000000: 9 cycles:\n\napp 1 10.100000: 1 cycles:\n\napp 1 10.200000: 1 cycles:\n' 'app;[no stack] 11' $p
+folds "empty line before the frames" 'app 1 10.000000: 9 cycles:\n\n\t1 a (/b)\n\n' 'app;a 9' $p
+folds "B18 lines that end in CR LF" 'app 1 10.000000: 9 cycles:\r\n\t1 a (/b)\r\n\t2 main (/b)\r\n\r\n' 'app;main;a 9' $p
+folds "B19 bytes that are not UTF-8" 'app 1 10.000000: 9 cycles:\n\t1 \255\377x (/b)\n\n' 'app;\xef\xbf\xbd\xef\xbf\xbdx 9' $p
+folds "B20 B21 B23 B26 names stay whole" \
+	'app 1 10.000000: 9 cycles:\n\t1 run<(Mode)1>::step(int) (/b)\n\t2 A::operator-> (/b)\n\t3 f::<[u8: 4]> (/b)\n\t4 main.Map[go.shape.int,(*T)].Get (/b)\n\n' \
+	'app;main.Map[go.shape.int,(*T)].Get;f::<[u8: 4]>;A::operator->;run<(Mode)1>::step(int) 9' $p
+folds "B21 inlined Java methods" \
+	'java 1 10.000000: 9 cycles:\n\t1 La;::f->Lb;::g (/tmp/perf-1.map)\n\n' 'java;La:::f_[j];Lb:::g_[i] 9' $p
+folds "B24 no tidying of names" \
+	'java 1 10.000000: 9 cycles:\n\t1 LazyCompile:~foo /srv/a.js:1 (/tmp/perf-1.map)\n\n' 'java;LazyCompile:~foo /srv/a.js:1_[j] 9' $p
+folds "B29 unknown symbols and modules" \
+	'app 1 10.000000: 1 cycles:\n\t1 [unknown] ([kernel.kallsyms])\n\t2 [unknown] (/lib/php.so)\n\t3 [unknown] ([unknown])\n\t4 [unknown] (/tmp/perf-9.map)\n\t5 [unknown] (/bin/a (deleted))\n\n' \
+	'app;[a (deleted)];[unknown];[unknown];[php.so];[kernel]_[k] 1'
+folds "kernel, module and vdso" \
+	'app 1 10.000000: 1 cycles:\n\tffffffff81000000 a+0x1 ([kernel.kallsyms])\n\tffffffffc1000000 b+0x1 ([nf_conntrack])\n\t    7fff00000000 c+0x1 ([vdso])\n\n' \
+	'app;c;b_[k];a_[k] 1'
+folds "inlined frames" \
+	'app 1 10.000000: 1 cycles:\n\t1 a+0x1 (inlined)\n\t1 b+0x1 (/b)\n\n' 'app;b;a_[i] 1'
+folds "inlined frames left out" \
+	'app 1 10.000000: 1 cycles:\n\t1 a+0x1 (inlined)\n\t1 b+0x1 (/b)\n\n' 'app;b 1' --no-inline
+folds "task that has exited" ':-1    -1 [001] 10.000000: 1 cycles:\n\tffffffff81000000 a ([kernel.kallsyms])\n\n' '[exited task];a_[k] 1'
+folds "nanoseconds, offsets of modules, misc" \
+	'app 1/2 [001] U 10.000000123: 1 cycles:\n\t1 a+0x2 (/b+0x1234)\n\n' 'app;pid 1;tid 2;a 1' --by comm --by pid --by tid
+folds "event of two words" 'app 1 10.000000: raw 0x1a8: \n\t1 a (/b)\n\n' 'app;a 1' --event 'raw 0x1a8'
+folds "trace fields" \
+	'app 1 [000] 10.000000: sched:sched_switch: prev_comm=app prev_pid=1 ==> next_comm=b\n\t1 a (/b)\n\n' 'app;a 1'
+folds "branches below the frames" \
+	'app 1 [000] 10.000000: 1 cycles:\n\t1 a (/b)\n 0x4005d0/0x4005e0/P/-/-/0  0x1/0x2/M/-/-/0 \n\n' 'app;a 1'
+recursive='app 1 10.000000: 3 cycles:\n\t1 b (/b)\n\t1 a (/b)\n\t1 a (/b)\n\t1 a (/b)\n\napp 1 10.000000: 2 cycles:\n\t1 b (/b)\n\t1 a (/b)\n\t1 b (/b)\n\t1 a (/b)\n\n'
+folds "B39 recursion folded, direct" "$recursive" 'app;a;b 3\napp;a;b;a;b 2' $p --fold-recursion direct
+folds "B39 recursion folded, cycles" "$recursive" 'app;a;b 5' $p --fold-recursion cycles
+folds "compat: names cut, comm with underscores" \
+	'V8 W 1 10.000000: 9 cycles:\n\t1 f(int) (/b)\n\t2 net/http.(*C).Do (/b)\n\t3 [unknown] (/x/y.so)\n\n' 'V8_W;[y.so];net/http.(*C).Do;f 9' --compat flamegraph
+folds "compat: pid has no argument" 'app 1/2 10.000000: 9 cycles:\n\t1 f (/b)\n\n' 'app-1;f 9' --compat flamegraph --pid
+folds "compat: tid has no argument" 'app 1/2 10.000000: 9 cycles:\n\t1 f (/b)\n\n' 'app-1/2;f 9' --tid --compat=flamegraph
+
+# bad input
+printf 'hello\nworld\n' >"$work/words"
+expect "words are no perf script" 2 'no (samples|format)|none|in no format' collapse --from perf-script "$work/words"
+printf 'app 1 10.000000: 1 cycles:\n\t1 a (/b)\n\nwhat is this\n' >"$work/mixed"
+expect "a line that is neither is quoted with its place" 1 "offset 38: .*'what is this'" collapse "$work/mixed"
+{ printf 'app 1 10.000000: 1 cycles:\n'; for i in $(seq 1 20000); do printf '\t1 a%d (/b)\n' $((i % 7)); done; printf '\n'; } >"$work/deep"
+check "20,000 frames" test "$(collapse --no-header "$work/deep" | tr ';' '\n' | wc -l)" = 20001
+{ printf 'app 1 10.000000: 1 cycles:\n\t1 '; head -c 3000000 /dev/zero | tr '\0' x; printf ' (/b)\n\n'; } >"$work/long"
+check "a name of 3 MB" test "$(collapse --no-header "$work/long" | wc -c)" = 3000007
+folds "a NUL byte in a name" 'app 1 10.000000: 1 cycles:\n\t1 a\0b (/b)\n\n' 'app;a b 1'
+folds "a period beyond 2^64" 'app 1 10.000000: 99999999999999999999999 cycles:\n\t1 a (/b)\n\n' 'app;a 1' $p
+
+# public files, byte for byte as stackcollapse-perf.pl printed them
+if [ -d "$CORPUS/perf-script" ]; then
+	cd "$CORPUS" || exit 2
+	unpack() { case $1 in *.gz) zcat "$1" ;; *) cat "$1" ;; esac; }
+	# samples and frames that script loses and this tool keeps; a byte order
+	# mark that it takes for a part of the comm
+	kept='inferno-empty-line|inferno-invalid-empty-line|corner_case_process_names|flamescope-perf.test01|twodifferentlongstacks'
+	for ref in perf-script/*.ref-stackcollapse-perf.folded* perf-script/*.ref-default.folded local/layout-*.ref.folded local/spin-*.data.ref.folded; do
+		input=${ref%.ref*}
+		[ -e "$input.ref-perf-script.txt" ] && input=$input.ref-perf-script.txt
+		unpack "$ref" >"$work/ref"
+		collapse --compat flamegraph "$input" >"$work/got" 2>/dev/null
+		if [[ $ref =~ $kept ]]; then
+			check "compat $(basename "$ref"): no less" \
+				test "$(folded_sum <"$work/got")" -ge "$(folded_sum <"$work/ref")"
+		else
+			check "compat $(basename "$ref")" cmp "$work/ref" "$work/got"
+		fi
+	done
+	# with options; these lack the last sample of four files, which has no
+	# empty line behind it, and two were made before JVM names lost their L
+	for ref in perf-script/perf-*.expected-*.folded; do
+		option=${ref##*.expected-}
+		collapse --compat flamegraph "--${option%.folded}" "${ref%.expected-*}" >"$work/all" 2>/dev/null
+		sed '/^java/s/;L\([a-zA-Z0-9_$]*\/\)/;\1/g' "$ref" >"$work/ref"
+		sed '/^java/s/;L\([a-zA-Z0-9_$]*\/\)/;\1/g' "$work/all" >"$work/got"
+		case $ref in
+		*iperf* | *java-stacks-01* | *mirageos* | *vertx*)
+			check "compat $(basename "$ref"): one sample more" perl -e '
+				my (%n, $left);
+				for my $side (0, 1) {
+					open my $f, "<", $ARGV[$side] or die;
+					while (<$f>) { /^(.*) (\d+)$/ and $n{$1} += $side ? $2 : -$2 }
+				}
+				my @left = grep { $_ } values %n;
+				exit !("@left" eq "1")' "$work/ref" "$work/got" ;;
+		*) check "compat $(basename "$ref")" cmp <(LC_ALL=C sort "$work/ref") <(LC_ALL=C sort "$work/got") ;;
+		esac
+	done
+	# one recording in all layouts: 115 samples, the same stacks wherever names are printed
+	for file in local/layout-{default,no-event-no-period,pid-cpu-symoff,ns-header,fp-srcline}.txt; do
+		check "$(basename "$file") folds as the default layout" \
+			cmp <(collapse --no-header local/layout-default.txt) <(collapse --no-header "$file")
+	done
+	check "layout-comm-pid-ip.txt: 115 samples" test "$(collapse local/layout-comm-pid-ip.txt | folded_sum)" = 115
+	# samples by their header lines; several events: those of the first
+	while read -r file want; do
+		check "$file: $want samples" test "$(collapse "perf-script/$file" 2>/dev/null | folded_sum)" = "$want"
+	done <<-'TABLE'
+		cpuprofilify-node.txt 62
+		example-perf-stacks.txt.gz 1315
+		fxprof-gzip.perf.txt.gz 420
+		fxprof-test.perf.txt.gz 72
+		gprof2dot-glxgears.txt 1401
+		magic-trace-btree_rebalance_decode_error.txt 47
+		magic-trace-ocaml_exceptions.txt 27
+		magic-trace-simple_gogo.txt 61
+		magic-trace-c_demo_sampling.txt 530
+		ms-perf.data.txt 102
+		perfview-corner_case_process_names.txt 6
+		perfview-one_wakeup.txt 2
+		perfview-mixed_switches.txt 4
+		simpleperf-display_bitmaps.header.txt 525
+		speedscope-forks.txt 561
+		speedscope-system-wide.txt 556
+		thlorenz-node-large.txt 304
+		perf-vertx-stacks-01.txt 286
+	TABLE
+	for file in perf-script/thlorenz-node-large.txt perf-script/gprof2dot-glxgears.txt; do
+		check "$(basename "$file"): threads and pipes change nothing" \
+			cmp <(collapse --threads 1 "$file") <(for i in 1; do cat "$file"; done | collapse --threads 3)
+	done
+else
+	skip "public perf script text: no corpus at $CORPUS (48 files)"
+fi
