@@ -199,26 +199,38 @@ static void note_left_out(const struct member *members, unsigned nr, struct fold
 	strtab_release(&names);
 }
 
+static bool has_event_roots(const struct format_options *options)
+{
+	return options->all_events || (options->events && options->events[0] && options->events[1]);
+}
+
+static const char *chosen_event(const struct member *member, const struct format_options *options)
+{
+	const char *first = textin_fold_first_event(member->fold);
+
+	if (has_event_roots(options))
+		return "several, each below its name";
+	return options->events ? options->events[0] : first ? first : "";
+}
+
+static bool is_clock(const char *event)
+{
+	return strncmp(event, "cpu-clock", 9) == 0 || strncmp(event, "task-clock", 10) == 0;
+}
+
 static void describe(const struct member *members, unsigned nr,
                      const struct format_options *options, struct folded_header *header,
                      struct format_report *report)
 {
 	static const char *const keys[TEXTIN_MACHINE_MAX] = {"host", "kernel", "command"};
-	const char *event = textin_fold_first_event(members[0].fold);
+	const char *event = chosen_event(&members[0], options);
 	const char *unit = "samples";
-	bool is_clock;
 
-	if (options->all_events || (options->events && options->events[0] && options->events[1]))
-		event = "several, each below its name";
-	else if (options->events)
-		event = options->events[0];
-	is_clock = event && (memmem(event, strlen(event), "cpu-clock", 9) ||
-	                     memmem(event, strlen(event), "task-clock", 10));
 	if (options->count == COUNT_PERIOD)
-		unit = is_clock ? "nanoseconds" : "events";
+		unit = is_clock(event) ? "nanoseconds" : "events";
 	else if (options->count == COUNT_TIME)
 		unit = "microseconds";
-	format_unit(report, event ? event : "", unit);
+	format_unit(report, event, unit);
 	for (size_t key = 0; key < TEXTIN_MACHINE_MAX; key++) {
 		const char *value = textin_fold_machine(members[0].fold, key);
 
@@ -254,11 +266,6 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	uint64_t bad_offset = UINT64_MAX;
 	int result;
 
-	if (options->count == COUNT_TIME) {
-		free(members);
-		return err_set(err, "the text of perf script does not say how much time a sample "
-		                    "stands for; '--count time' needs the recording itself");
-	}
 	pthread_mutex_init(&team.lock, NULL);
 	members[0] = (struct member){.team = &team, .fold = textin_fold_new(options)};
 	result = fold_first(&members[0], err);
@@ -278,6 +285,12 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 		pthread_join(members[i].thread, NULL);
 	if (team.has_failed)
 		result = -1;
+	if (result == 0 && options->count == COUNT_TIME &&
+	    !is_clock(chosen_event(&members[0], options)))
+		result = err_set(err,
+		                 "the text of perf script does not say how much time a sample "
+		                 "of '%s' stands for; '--count time' needs the recording",
+		                 chosen_event(&members[0], options));
 	for (unsigned i = 0; i < nr_started && result == 0; i++) {
 		merge_report(report, members[i].fold, &bad_offset);
 		if (!merge_folder(folder, textin_fold_folder(members[i].fold), err))

@@ -137,6 +137,19 @@ static bool is_same_event(struct slice a, const char *name)
 	return x.at != a.at && y.at != b.at && x.size == y.size && memcmp(x.at, y.at, x.size) == 0;
 }
 
+/* "cycles" is what "cycles:u" is called without its modifiers. */
+static bool is_called(struct slice event, const char *name)
+{
+	size_t size = strlen(name);
+
+	if (event.size <= size + 1 || memcmp(event.at, name, size) != 0 || event.at[size] != ':')
+		return false;
+	for (size_t i = size + 1; i < event.size; i++)
+		if (!strchr("ukhHGpPSDIWeb", event.at[i]))
+			return false;
+	return true;
+}
+
 static bool is_chosen(struct textin_fold *fold, struct slice name)
 {
 	const struct format_options *options = &fold->options;
@@ -146,6 +159,7 @@ static bool is_chosen(struct textin_fold *fold, struct slice name)
 	if (options->events) {
 		for (size_t i = 0; options->events[i]; i++)
 			if (is_same_event(name, options->events[i]) ||
+			    is_called(name, options->events[i]) ||
 			    slice_equals(base_name(name), options->events[i]))
 				return true;
 		return false;
@@ -355,6 +369,8 @@ static bool begin_sample(struct textin_fold *fold, const struct textin_header *h
 	fold->weight = WEIGHT_ONE;
 	if (fold->options.count != COUNT_SAMPLES)
 		fold->weight = weight_from_u64(compat.period);
+	if (fold->options.count == COUNT_TIME)
+		fold->weight /= 1000;
 	if (fold->options.flamegraph_compat) {
 		if (!textin_header_compat(line, &compat)) {
 			if (!compat.pid.size)

@@ -5,7 +5,8 @@
 
 /* The parts of a frame line. */
 struct parts {
-	struct slice address, symbol, module; /* size 0: not there */
+	struct slice address, symbol; /* size 0: not there */
+	struct slice module;          /* at NULL: not there; "()" is empty */
 	bool inlined;
 };
 
@@ -139,12 +140,12 @@ static void add_unknown(struct buf *name, struct slice module, struct slice addr
 {
 	struct slice base = base_of(module);
 
-	if (!module.size)
+	if (!module.at)
 		buf_printf(name, "0x%.*s", (int)address.size, address.at);
 	else if (slice_starts(module, "[kernel.") || slice_starts(module, "[guest.kernel."))
 		buf_string(name, module.at[1] == 'k' ? "[kernel]" : "[guest kernel]");
-	else if (slice_starts(module, "[unknown]") || slice_starts(module, "//anon") ||
-	         is_perf_map(module))
+	else if (!module.size || slice_starts(module, "[unknown]") ||
+	         slice_starts(module, "//anon") || is_perf_map(module))
 		buf_string(name, "[unknown]");
 	else if (base.at[0] == '[')
 		buf_add(name, base.at, base.size);
