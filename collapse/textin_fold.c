@@ -303,7 +303,8 @@ static bool end_sample(struct textin_fold *fold, struct err *err)
 	return true;
 }
 
-static void push_frame(struct textin_fold *fold, struct slice frame)
+/* is_plain: the address fills 16 columns, and a module stands at the end. */
+static void push_frame(struct textin_fold *fold, struct slice frame, bool is_plain)
 {
 	struct line *line;
 	const char *hashed = frame.at;
@@ -312,25 +313,18 @@ static void push_frame(struct textin_fold *fold, struct slice frame)
 	MEM_GROW(fold->lines, fold->nr_lines, fold->lines_capacity);
 	line = &fold->lines[fold->nr_lines++];
 	*line = (struct line){.at = frame.at, .size = (uint32_t)MIN_OF(frame.size, UINT32_MAX)};
-	/* the address tells nothing about the name, unless it is printed */
-	if (!fold->options.addresses) {
-		if (size > 17 && frame.at[16] == ' ' && frame.at[15] != ' ') {
-			hashed += 17;
-			size -= 17;
-		} else {
-			while (size && (*hashed == ' ' || *hashed == '\t')) {
-				hashed++;
-				size--;
-			}
-			while (size && *hashed != ' ') {
-				hashed++;
-				size--;
-			}
+	/* the address tells nothing about the name, unless it is the name or added to it */
+	if (is_plain && !fold->options.addresses) {
+		hashed += 17;
+		size -= 17;
+	} else if (!fold->options.addresses && memchr(frame.at, ')', frame.size)) {
+		while (size && (*hashed == ' ' || *hashed == '\t')) {
+			hashed++;
+			size--;
 		}
-		/* nothing but an address: then that is the name */
-		if (!memchr(hashed, ')', size)) {
-			hashed = frame.at;
-			size = frame.size;
+		while (size && *hashed != ' ') {
+			hashed++;
+			size--;
 		}
 	}
 	line->hash = hash_bytes(hashed, size);
@@ -385,7 +379,7 @@ static bool begin_sample(struct textin_fold *fold, const struct textin_header *h
 	}
 	fold->state = STATE_HEADER;
 	if (frame.size) {
-		push_frame(fold, frame);
+		push_frame(fold, frame, false);
 		fold->state = STATE_FRAMES;
 	}
 	return true;
@@ -501,7 +495,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 			header = (struct textin_header){.period = 1};
 			begin_sample(fold, &header, line);
 		}
-		push_frame(fold, line);
+		push_frame(fold, line, false);
 		fold->state = STATE_FRAMES;
 		return true;
 	}
@@ -512,7 +506,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 	if (fold->state == STATE_SKIP)
 		return true;
 	if (in_sample && is_placeholder_frame(line)) {
-		push_frame(fold, line);
+		push_frame(fold, line, false);
 		fold->state = STATE_FRAMES;
 		return true;
 	}
@@ -554,7 +548,7 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 		           line.at[16] != ' ')) {
 			if (LIKELY(fold->state == STATE_FRAMES || fold->state == STATE_HEADER) &&
 			    line.at[line.size - 1] == ')') {
-				push_frame(fold, (struct slice){line.at + 1, line.size - 1});
+				push_frame(fold, (struct slice){line.at + 1, line.size - 1}, true);
 				fold->state = STATE_FRAMES;
 				continue;
 			}

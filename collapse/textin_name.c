@@ -95,7 +95,7 @@ static struct parts split(struct slice frame)
 
 static struct slice base_of(struct slice path)
 {
-	const char *slash = memrchr(path.at, '/', path.size);
+	const char *slash = path.size ? memrchr(path.at, '/', path.size) : NULL;
 
 	/* "(deleted)" and the like stand behind a blank; no slash follows there */
 	if (!slash || slash + 1 == path.at + path.size)
