@@ -53,6 +53,15 @@ static void write_number_key(struct output *out, const char *key, unsigned value
 		output_printf(out, "%s=%u\n", key, value);
 }
 
+static bool is_big(const struct frametree *tree)
+{
+	weight_fx sum = MAX_OF(frametree_total(tree, 0, 0), frametree_total(tree, 0, 1));
+
+	for (int scale = scale_of(tree); scale < 9; scale++)
+		sum /= 10;
+	return sum >> 53;
+}
+
 static void write_keys(const struct picture *picture, const struct frametree *tree,
                        struct output *out)
 {
@@ -68,6 +77,8 @@ static void write_keys(const struct picture *picture, const struct frametree *tr
 
 	output_printf(out, "flame-data 1\ncolumns=%d\nscale=%d\n", MAX_OF(tree->nr_columns, 1),
 	              scale_of(tree));
+	/* beyond 2^53 the reader needs more than a double */
+	write_number_key(out, "big", is_big(tree));
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (texts[i][1])
 			write_key(out, texts[i][0], texts[i][1]);
@@ -137,7 +148,7 @@ static void write_frames(const struct layout *layout, const uint32_t *number, in
 	weight_fx unit = WEIGHT_ONE;
 	int nr_columns = MAX_OF(tree->nr_columns, 1);
 
-	for (; scale; scale--)
+	for (int i = 0; i < scale; i++)
 		unit /= 10;
 	output_printf(out, "frames %u\n", layout->nr);
 	for (uint32_t i = 0; i < layout->nr; i++) {
@@ -146,9 +157,12 @@ static void write_frames(const struct layout *layout, const uint32_t *number, in
 		bool silent = nr_columns == 1;
 
 		if (f.node)
-			svgdata_number(&text, number[tree->name[f.node]]);
+			svgdata_number(&text, number[frametree_name(tree, f.node)]);
 		for (int c = 0; c < nr_columns; c++) {
-			weight_fx self = frametree_self(tree, f.node, c) / unit;
+			/* mostly whole numbers: 128-bit divisions only where there is a fraction */
+			weight_fx self = scale            ? frametree_self(tree, f.node, c) / unit :
+			                 tree->nr_columns ? tree->self[c].whole[f.node] :
+			                                    0;
 
 			svgdata_number(&text, self);
 			silent = silent && !self;
@@ -175,7 +189,7 @@ void datablock_write(const struct picture *picture, const struct layout *layout,
 
 	memset(number, 0xff, nr_all * sizeof(*number));
 	for (uint32_t i = 1; i < layout->nr; i++) {
-		uint32_t name = tree->name[layout->frames[i].node];
+		uint32_t name = frametree_name(tree, layout->frames[i].node);
 
 		if (number[name] == UINT32_MAX) {
 			number[name] = nr;

@@ -26,7 +26,19 @@ struct weights {
 	uint32_t *fraction; /* in 10^-9; NULL while there is none */
 };
 
+struct frametree_node {
+	uint32_t parent, name;
+};
+
 struct frametree_slot;
+
+/* Stacks as name ids, waiting to be added together: see frametree_add(). */
+struct frametree_batch {
+	uint32_t *ids;
+	size_t nr_ids, ids_capacity;
+	unsigned nr; /* stacks */
+	struct frametree_waiting *stacks;
+};
 
 struct frametree {
 	/* set by the caller before the first stack */
@@ -39,17 +51,15 @@ struct frametree {
 	struct strtab names; /* raw bytes, marks included */
 	int nr_columns;      /* 0 before the first stack, then 1 or 2 */
 	uint32_t nr, capacity;
-	uint32_t *parent, *name;
+	struct frametree_node *nodes;
 	struct weights self[2], total[2]; /* by column; total after frametree_sum() */
 	weight_fx sum[2];
 	uint64_t nr_stacks, nr_outside; /* stacks added; left out for lack of a base frame */
 
 	struct frametree_slot *slots;
-	uint32_t nr_slots, nr_used;
-	/* the previous stack and the nodes of its frames, for shared prefixes */
-	struct buf last;
-	struct slice last_stack;
-	struct frame_end *path;
+	uint32_t nr_slots;
+	struct frametree_batch batch;
+	uint32_t *path; /* flame chart: the nodes of the previous stack */
 	size_t path_nr, path_capacity;
 	uint32_t *base_ids;
 };
@@ -58,11 +68,10 @@ struct frametree {
 void frametree_release(struct frametree *tree);
 
 /*
- * Adds one stack. keeps: the bytes stay where they are until the next call.
- * Fails where a column's sum would reach 2^64.
+ * Adds one stack, now or by frametree_sum() at the latest. Fails where a
+ * column's sum would reach 2^64.
  */
-int frametree_add(struct frametree *tree, const struct folded_stack *stack, bool keeps,
-                  struct err *err);
+int frametree_add(struct frametree *tree, const struct folded_stack *stack, struct err *err);
 
 /* Adds all that the reader has. Fails too where files differ in columns. */
 int frametree_read(struct frametree *tree, struct folded_reader *reader, struct err *err);
@@ -73,12 +82,13 @@ void frametree_sum(struct frametree *tree);
 /* Makes the root's total larger, by weight of its own; -1 where it is larger already. */
 int frametree_set_total(struct frametree *tree, weight_fx total);
 
-/* A node that was in no input, with a weight of its own; after frametree_sum(). */
-uint32_t frametree_extra(struct frametree *tree, uint32_t parent, uint32_t name,
-                         const weight_fx self[2]);
-
-/* More weight for a node without children; the parents know it already. */
-void frametree_grow_node(struct frametree *tree, uint32_t node, const weight_fx self[2]);
+/*
+ * Drops the nodes whose heavier column is below `threshold`; what a node loses
+ * becomes one child of it, named THIN_NAME. Ids change. Returns how many
+ * nodes went.
+ */
+#define THIN_NAME "[thin frames]"
+uint32_t frametree_prune(struct frametree *tree, weight_fx threshold);
 
 static inline weight_fx weights_get(const struct weights *w, uint32_t node)
 {
@@ -90,9 +100,36 @@ static inline weight_fx frametree_self(const struct frametree *tree, uint32_t no
 	return column < tree->nr_columns ? weights_get(&tree->self[column], node) : 0;
 }
 
+static inline uint32_t frametree_name(const struct frametree *tree, uint32_t node)
+{
+	return tree->nodes[node].name;
+}
+
 static inline weight_fx frametree_total(const struct frametree *tree, uint32_t node, int column)
 {
 	return column < tree->nr_columns ? weights_get(&tree->total[column], node) : 0;
+}
+
+/* Every column's total is below the threshold; 64-bit comparisons, for whole trees. */
+static inline bool frametree_below(const struct frametree *tree, uint32_t node, weight_fx threshold)
+{
+	uint64_t whole = (uint64_t)(threshold / WEIGHT_ONE);
+	uint32_t fraction = (uint32_t)(threshold % WEIGHT_ONE);
+
+	for (int c = 0; c < tree->nr_columns; c++) {
+		const struct weights *w = &tree->total[c];
+
+		if (w->whole[node] > whole ||
+		    (w->whole[node] == whole && (w->fraction ? w->fraction[node] : 0) >= fraction))
+			return false;
+	}
+	return true;
+}
+
+/* No weight in any column. */
+static inline bool frametree_empty(const struct frametree *tree, uint32_t node)
+{
+	return frametree_below(tree, node, 1);
 }
 
 #endif

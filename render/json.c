@@ -30,8 +30,8 @@ static void put_frame(const struct layout *layout, uint32_t node, struct output 
 	char text[WEIGHT_TEXT + 1];
 
 	output_string(out, "{\"name\":\"");
-	put_name(out,
-	         node ? strtab_slice(&tree->names, tree->name[node]) : (struct slice){"all", 3});
+	put_name(out, node ? strtab_slice(&tree->names, frametree_name(tree, node)) :
+	                     (struct slice){"all", 3});
 	output_string(out, "\"");
 	if (tree->nr_columns < 2) {
 		put_weight(out, "value", before);

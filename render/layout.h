@@ -14,8 +14,6 @@
 
 #include "render/frametree.h"
 
-#define THIN_NAME "[thin frames]"
-
 struct layout_frame {
 	uint32_t node, depth; /* depth 0: the root of all */
 };
@@ -31,8 +29,8 @@ struct layout {
 
 /*
  * Keeps nodes whose heavier column is at least `threshold`, but raises it
- * until about max_size bytes of SVG data remain (0: no bound). The tree gets
- * its thin frames here, so call once.
+ * until about max_size bytes of SVG data remain (0: no bound). Prunes the
+ * tree itself, so call once.
  */
 void layout_init(struct layout *layout, struct frametree *tree, weight_fx threshold,
                  size_t max_size);

@@ -107,7 +107,7 @@ static uint32_t fill_of(const struct drawing *d, const struct layout_box *box)
 	if (d->picture->palette == PALETTE_BY_WIDTH)
 		return palette_share((unsigned)(box->width * 255 / d->whole));
 	return palette_colour(d->picture->palette, d->picture->palette_map,
-	                      strtab_slice(&tree->names, tree->name[box->node]));
+	                      strtab_slice(&tree->names, frametree_name(tree, box->node)));
 }
 
 static void put_tooltip(const struct drawing *d, const struct layout_box *box, struct slice name,
@@ -161,7 +161,7 @@ static void put_label(const struct drawing *d, struct slice name, double width)
 
 static bool is_match(const struct drawing *d, uint32_t node)
 {
-	return d->matches && node && d->matches[d->layout->tree->name[node]];
+	return d->matches && node && d->matches[frametree_name(d->layout->tree, node)];
 }
 
 static double row_top(const struct drawing *d, uint32_t depth)
@@ -183,7 +183,8 @@ static void put_frame(const struct drawing *d, const struct layout_box *box, dou
 	char colour[8], mark;
 
 	if (box->node)
-		name = palette_unmark(strtab_slice(&tree->names, tree->name[box->node]), &mark);
+		name = palette_unmark(strtab_slice(&tree->names, frametree_name(tree, box->node)),
+		                      &mark);
 	if (d->picture->attributes && box->node)
 		entry = nameattr_find(d->picture->attributes, name);
 	if (entry && entry->href) {
@@ -237,7 +238,7 @@ static void survey(struct drawing *d, int column, bool gone)
 	uint32_t inside = UINT32_MAX; /* depth of the outermost match around here */
 
 	layout_walk_init(&walk, d->layout, column, gone);
-	while (layout_next(&walk, 1, &box)) {
+	while (layout_next(&walk, d->matches ? 1 : least, &box)) {
 		if (box.width >= least)
 			d->nr_rows = MAX_OF(d->nr_rows, box.depth + 1);
 		if (box.depth <= inside)

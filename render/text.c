@@ -65,7 +65,7 @@ static struct function *functions_of(const struct layout *layout, uint32_t *nr)
 
 	for (uint32_t i = 1; i < layout->nr; i++) {
 		struct layout_frame f = layout->frames[i];
-		uint32_t name = tree->name[f.node];
+		uint32_t name = frametree_name(tree, f.node);
 
 		while (depth >= f.depth)
 			open[path[depth--]]--;
@@ -180,7 +180,7 @@ static void put_tree(const struct report *r)
 			        r->out, " %12s",
 			        figure_change(change, frametree_total(tree, f.node, 0), total));
 		output_printf(r->out, "  %*s", (int)indent, "");
-		put_name(r, strtab_slice(&tree->names, tree->name[f.node]),
+		put_name(r, strtab_slice(&tree->names, frametree_name(tree, f.node)),
 		         10 + indent + (r->before ? 13 : 0));
 	}
 	if (nr_hidden)

@@ -21,22 +21,21 @@ static uint64_t half_word(const unsigned char *p)
 
 uint64_t hash_bytes(const void *bytes, size_t size)
 {
-	const unsigned char *p = bytes, *end = p + size;
-	uint64_t h = hash_u64(size, 0x2545f4914f6cdd1du);
-	uint64_t tail = 0;
+	const unsigned char *p = bytes;
+	uint64_t hash = HASH_START, tail = 0;
+	size_t left = size;
 
-	for (; end - p >= 16; p += 16)
-		h = hash_u64(word(p) ^ h, word(p + 8) + h);
-	/* the rest in two words that may overlap: the size is hashed already */
-	if (end - p >= 8) {
-		h = hash_u64(word(p) ^ h, h);
-		tail = word(end - 8);
-	} else if (end - p >= 4) {
-		tail = half_word(p) << 32 | half_word(end - 4);
-	} else if (end > p) {
-		tail = (uint64_t)p[0] << 16 | (uint64_t)p[(end - p) / 2] << 8 | end[-1];
-	}
-	return hash_u64(tail ^ h, h + 0x632be59bd9b4e019u);
+	for (; left >= 8; left -= 8, p += 8)
+		hash = hash_word(hash, word(p));
+	/* loads that overlap what was taken cost less than a loop over bytes */
+	if (left && size >= 8)
+		tail = word(p + left - 8) >> 8 * (8 - left);
+	else if (left >= 4)
+		tail = half_word(p) | half_word(p + left - 4) << 8 * (left - 4);
+	else
+		for (size_t i = left; i--;)
+			tail = tail << 8 | p[i];
+	return hash_tail(hash, tail, size);
 }
 
 void strtab_release(struct strtab *tab)
@@ -82,7 +81,12 @@ static uint32_t *find(const struct strtab *tab, const char *text, size_t size, u
 
 uint32_t strtab_id(struct strtab *tab, const char *text, size_t size)
 {
-	uint32_t hash = (uint32_t)hash_bytes(text, size);
+	return strtab_id_hashed(tab, text, size, hash_bytes(text, size));
+}
+
+uint32_t strtab_id_hashed(struct strtab *tab, const char *text, size_t size, uint64_t full_hash)
+{
+	uint32_t hash = (uint32_t)full_hash;
 	uint32_t *slot;
 
 	if (tab->nr_slots / 2 <= tab->nr)

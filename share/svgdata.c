@@ -10,12 +10,15 @@ _Static_assert(sizeof(digits) - 1 == SVGDATA_LAST + SVGDATA_MORE, "every digit h
 
 void svgdata_number(struct buf *out, weight_fx value)
 {
-	while (value >= SVGDATA_LAST) {
-		value -= SVGDATA_LAST;
-		buf_char(out, digits[SVGDATA_LAST + value % SVGDATA_MORE]);
-		value /= SVGDATA_MORE;
+	uint64_t small;
+
+	for (; value >> 64; value = (value - SVGDATA_LAST) / SVGDATA_MORE)
+		buf_char(out, digits[SVGDATA_LAST + (value - SVGDATA_LAST) % SVGDATA_MORE]);
+	for (small = (uint64_t)value; small >= SVGDATA_LAST; small /= SVGDATA_MORE) {
+		small -= SVGDATA_LAST;
+		buf_char(out, digits[SVGDATA_LAST + small % SVGDATA_MORE]);
 	}
-	buf_char(out, digits[value]);
+	buf_char(out, digits[small]);
 }
 
 /* ---- reader ---- */
