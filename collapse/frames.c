@@ -273,7 +273,7 @@ bool frames_resolve(struct frames *frames, const struct event *event, const stru
 	if (frames->options.only == ONLY_KERNEL) {
 		frames->nr = frames->nr_kernel;
 		*is_truncated = false;
-	} else if (frames->options.only == ONLY_USER) {
+	} else if (frames->options.only == ONLY_USER && frames->nr_kernel) {
 		frames->nr -= frames->nr_kernel;
 		memmove(frames->at, frames->at + frames->nr_kernel,
 		        frames->nr * sizeof(*frames->at));

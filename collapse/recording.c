@@ -2,6 +2,8 @@
 #include "collapse/recording.h"
 
 #include "collapse/check.h"
+#include "collapse/choose.h"
+#include "collapse/deferred.h"
 #include "collapse/deltas.h"
 #include "collapse/offcpu.h"
 #include "collapse/reorder.h"
@@ -22,6 +24,7 @@ struct recording {
 	struct reorder reorder;
 	struct sample_scratch scratch;
 	struct deltas deltas;
+	struct deferred deferred;
 	struct offcpu offcpu; /* where options ask for it */
 	struct strtab names;  /* of the symbolizer */
 	struct symbolizer *symbolizer;
@@ -33,121 +36,6 @@ struct recording {
 	uint64_t *cpus;                 /* bits: seen in samples */
 	size_t nr_cpu_words, nr_cpus;
 };
-
-/* ---- which events ---- */
-
-static bool event_matches(const struct event *event, const char *name)
-{
-	struct slice base = event_base_name(event);
-	const char *colon;
-
-	if (strcmp(event->name, name) == 0 || slice_equals(base, name))
-		return true;
-	/* "cycles" for "cycles:ppp", but not "sched" for "sched:sched_switch" */
-	colon = memchr(base.at, ':', base.size);
-	return event->attr.type != PERF_TYPE_TRACEPOINT && colon &&
-	       slice_equals((struct slice){base.at, (size_t)(colon - base.at)}, name);
-}
-
-static int no_such_event(struct recording *rec, const char *name, struct err *err)
-{
-	struct buf list = {0};
-
-	for (size_t i = 0; i < rec->reader->events.nr; i++)
-		buf_printf(&list, "%s%s", i ? ", " : "", rec->reader->events.at[i]->name);
-	err_set(err, "no event '%s' in '%s', which has: %.800s", name, input_name(rec->reader->in),
-	        buf_text(&list));
-	buf_release(&list);
-	return -1;
-}
-
-/*
- * The event that is sampled when a thread leaves its CPU: sched:sched_switch
- * where there is one, since it says why. With options.wall the first event
- * that is sampled on the CPU too.
- */
-static int choose_switches(struct recording *rec, struct event **chosen, struct err *err)
-{
-	struct events *events = &rec->reader->events;
-	struct event *on_cpu = NULL;
-
-	for (size_t i = 0; i < events->nr; i++) {
-		struct event *event = events->at[i];
-
-		if (offcpu_is_switch(event)) {
-			if (!*chosen || event->attr.type == PERF_TYPE_TRACEPOINT)
-				*chosen = event;
-		} else if (!on_cpu && !event_is_dummy(event)) {
-			on_cpu = event;
-		}
-	}
-	if (!*chosen)
-		return err_set(err,
-		               "'%s' has no context switches with stacks; record them with "
-		               "collect --off-cpu, or perf record -g -e context-switches -c 1 "
-		               "--switch-events",
-		               input_name(rec->reader->in));
-	(*chosen)->is_selected = true;
-	if (rec->options->wall && !on_cpu)
-		return err_set(err,
-		               "'%s' has no samples of what ran on the CPU; record an event such "
-		               "as cpu-clock beside the context switches",
-		               input_name(rec->reader->in));
-	if (rec->options->wall)
-		on_cpu->is_selected = true;
-	return 0;
-}
-
-static int choose_events(struct recording *rec, struct err *err)
-{
-	const struct recording_options *options = rec->options;
-	struct events *events = &rec->reader->events;
-	struct event *first = NULL;
-	bool is_mixed = false;
-
-	if (options->off_cpu) {
-		if (choose_switches(rec, &first, err) < 0)
-			return -1;
-	} else if (options->events) {
-		for (const char *const *name = options->events; *name; name++) {
-			bool is_found = false;
-
-			for (size_t i = 0; i < events->nr; i++) {
-				if (!event_matches(events->at[i], *name))
-					continue;
-				is_found = events->at[i]->is_selected = true;
-			}
-			if (!is_found)
-				return no_such_event(rec, *name, err);
-		}
-	} else if (options->all_events || options->check) {
-		for (size_t i = 0; i < events->nr; i++)
-			events->at[i]->is_selected = true;
-	} else {
-		for (size_t i = 0; i < events->nr && !first; i++)
-			if (!event_is_dummy(events->at[i]))
-				first = events->at[i];
-		if (!first && events->nr)
-			first = events->at[0];
-		for (size_t i = 0; i < events->nr; i++)
-			events->at[i]->is_selected =
-			        events->at[i] == first || event_is_twin(events->at[i], first);
-	}
-	/* time on and off the CPU is the one sum that unlike events make */
-	if (options->off_cpu)
-		return 0;
-	/* unlike events are never added up: each below a frame of its own */
-	first = NULL;
-	for (size_t i = 0; i < events->nr; i++) {
-		if (!events->at[i]->is_selected)
-			continue;
-		if (!first)
-			first = events->at[i];
-		is_mixed |= events->at[i] != first && !event_is_twin(first, events->at[i]);
-	}
-	rec->stacks.options.event_root = options->all_events || is_mixed;
-	return 0;
-}
 
 static uint16_t machine_of_arch(const char *arch)
 {
@@ -193,7 +81,8 @@ static void begin(struct recording *rec)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
 	rec->printer = (struct samples_printer){
 	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};
-	if (choose_events(rec, &rec->err) < 0)
+	if (choose_events(rec->reader, rec->options, &rec->stacks.options.event_root, &rec->err) <
+	    0)
 		rec->has_failed = true;
 }
 
@@ -349,10 +238,41 @@ static void count_group(struct recording *rec, const struct event *leader, struc
 	}
 }
 
+static void count_decoded(struct recording *rec, const struct event *event, struct sample *sample)
+{
+	const struct thread *thread = session_thread(&rec->session, sample->pid, sample->tid);
+
+	if (!is_wanted(rec, sample, thread))
+		rec->report->nr_filtered++;
+	else if (sample->nr_group > 1)
+		count_group(rec, event, sample, thread);
+	else if (event->is_selected)
+		count_sample(rec, event, sample, thread);
+	else
+		rec->report->nr_other_event++;
+}
+
+/* Counts a sample that waited; ips is NULL where its user part never came. */
+static void count_deferred(struct recording *rec, const struct deferred_entry *entry,
+                           const uint64_t *ips, uint64_t nr)
+{
+	struct record record;
+	struct sample sample;
+
+	if (!entry->record)
+		return;
+	reader_record_at(rec->reader, entry->record, &record);
+	if (sample_decode(rec->reader, entry->event, &record, &rec->scratch, &sample)) {
+		deferred_merge(&rec->deferred, &sample, ips, nr);
+		count_decoded(rec, entry->event, &sample);
+	}
+	free(entry->record);
+}
+
 static void take_sample(struct recording *rec, const struct record *record, struct event *event)
 {
 	struct sample sample;
-	struct thread *thread;
+	uint64_t cookie;
 
 	if (!event) {
 		rec->report->nr_unknown_event++;
@@ -367,15 +287,35 @@ static void take_sample(struct recording *rec, const struct record *record, stru
 		rec->report->nr_bad++;
 		return;
 	}
-	thread = session_thread(&rec->session, sample.pid, sample.tid);
-	if (!is_wanted(rec, &sample, thread))
-		rec->report->nr_filtered++;
-	else if (sample.nr_group > 1)
-		count_group(rec, event, &sample, thread);
-	else if (event->is_selected)
-		count_sample(rec, event, &sample, thread);
-	else
-		rec->report->nr_other_event++;
+	cookie = deferred_cookie(&sample);
+	if (cookie) {
+		struct deferred_entry given_up;
+
+		deferred_hold(&rec->deferred, cookie, event, record, &given_up);
+		count_deferred(rec, &given_up, NULL, 0);
+	} else {
+		count_decoded(rec, event, &sample);
+	}
+}
+
+/* The user part of the chains of samples that wait for it. */
+static void take_deferred(struct recording *rec, const struct record *record)
+{
+	struct perfrec_cursor c = reader_body(rec->reader, record);
+	uint64_t cookie = perfrec_u64(&c), nr = perfrec_u64(&c);
+	struct deferred_entry entry;
+	uint64_t *ips;
+
+	if (c.bad || !cookie || nr > (uint64_t)(c.end - c.at) / 8) {
+		rec->report->nr_bad++;
+		return;
+	}
+	ips = mem_alloc(nr * sizeof(*ips));
+	for (uint64_t i = 0; i < nr; i++)
+		ips[i] = perfrec_u64(&c);
+	while (deferred_take(&rec->deferred, cookie, &entry))
+		count_deferred(rec, &entry, ips, nr);
+	free(ips);
 }
 
 static void take_lost(struct recording *rec, const struct record *record)
@@ -417,6 +357,9 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 		if (event)
 			event->nr_throttled++;
 		break;
+	case PERFREC_CALLCHAIN_DEFERRED:
+		take_deferred(rec, record);
+		break;
 	case PERF_RECORD_AUX:
 		rec->report->nr_aux++;
 		break;
@@ -430,6 +373,7 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 static void read_all(struct recording *rec)
 {
 	struct reader *reader = rec->reader;
+	struct deferred_entry never_came;
 	struct record record;
 
 	while (!rec->has_failed && reader_next(reader, &record)) {
@@ -449,6 +393,8 @@ static void read_all(struct recording *rec)
 	}
 	if (!rec->has_failed)
 		reorder_finish(&rec->reorder);
+	while (!rec->has_failed && deferred_take(&rec->deferred, 0, &never_came))
+		count_deferred(rec, &never_came, NULL, 0);
 }
 
 /* ---- the header ---- */
@@ -646,6 +592,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	reorder_release(&rec.reorder);
 	sample_scratch_release(&rec.scratch);
 	deltas_release(&rec.deltas);
+	deferred_release(&rec.deferred);
 	samples_release(&rec.printer);
 	symbolizer_free(rec.symbolizer);
 	strtab_release(&rec.names);

@@ -101,6 +101,9 @@ sub ksymbol { my ($s, $address, $size, $name, $time, %o) = @_;
 		$s->text($name) . $s->trailer($time)) }
 sub cgroup { my ($s, $id, $path, $time) = @_;
 	$s->record(19, 0, $s->u64($id) . $s->text($path) . $s->trailer($time)) }
+sub deferred { my ($s, $cookie, $ips, $time) = @_;
+	my @ips = map { $context{$_} // $_ } @$ips;
+	$s->record(22, 2, $s->u64($cookie, scalar @ips, @ips) . $s->trailer($time)) }
 sub lost { my ($s, $nr, $time, %o) = @_;
 	$s->record(2, 0, $s->u64($o{id} // 1, $nr) . $s->trailer($time)) }
 sub lost_samples { my ($s, $nr, $time) = @_;

@@ -55,6 +55,16 @@ folds "B38 a chain as long as the limit has lost its root" "
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100, 0x1200, 0x1300])" \
 	<<<'app;[truncated];a+0x300;a+0x200;a+0x100 1'
 
+folds "user chains that come in a record of their own" "$new $task
+	\$r->sample(ip => 0xffffffff81000100, tid => [10, 10], time => \$_, mode => 'kernel', chain =>
+		['kernel', 0xffffffff81000100, 'deferred', 77]) for 5, 6;
+	\$r->sample(ip => 0xffffffff81000200, tid => [10, 10], time => 7, mode => 'kernel', chain =>
+		['kernel', 0xffffffff81000200, 'deferred', 78]);
+	\$r->deferred(77, ['user', 0x1100, 0x1200], 8);" <<-'END'
+	app;[kernel.kallsyms]+0xffffffff81000200 1
+	app;a+0x200;a+0x100;[kernel.kallsyms]+0xffffffff81000100 2
+	END
+
 # ---- processes and maps ----
 folds "B51 a fork inherits maps and name; exec drops both; the id is used again" "$new
 	\$r->comm(10, 10, 'a', 1); $A
