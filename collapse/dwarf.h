@@ -22,6 +22,7 @@
 #include "collapse/cursor.h"
 #include "collapse/elffile.h"
 #include "collapse/ranges.h"
+#include "share/buf.h"
 #include "share/compat.h"
 
 enum dwarf_class {
@@ -149,11 +150,25 @@ bool dwarf_ranges(const struct dwarf_unit *unit, const struct dwarf_value *low,
                   const struct dwarf_value *high, const struct dwarf_value *ranges,
                   void (*add)(void *ctx, uint64_t start, uint64_t end), void *ctx);
 
+/* Where an entry is. */
+struct dwarf_place {
+	struct dwarf_unit *unit;
+	uint64_t off;
+};
+
 /*
  * The name of a function's entry: the linkage name, its own or of the entry
  * it stands for (abstract origin, specification), else the plain name. NULL
- * where there is none. *is_linkage says which.
+ * where there is none. *named says which entry a plain name stands for: its
+ * surroundings are those of the source; its unit is NULL with a linkage name.
  */
-const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, bool *is_linkage);
+const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dwarf_place *named);
+
+/*
+ * What encloses an entry in the source, outermost first, each followed by
+ * "::": namespaces, types, functions. Only for languages that write names so;
+ * nothing is added for others, or where the budget is spent.
+ */
+void dwarf_add_scopes(struct dwarf_place place, struct buf *to);
 
 #endif

@@ -5,7 +5,9 @@
 #include "collapse/dwarf.h"
 #include "collapse/dwo.h"
 #include "collapse/lines.h"
+#include "share/buf.h"
 #include "share/mem.h"
+#include "share/strtab.h"
 
 #include <dwarf.h>
 
@@ -21,6 +23,8 @@ struct scope {
 	uint64_t off;    /* of its entry */
 	uint32_t parent; /* NO_SCOPE: a function of its own */
 	uint32_t call_file, call_line;
+	const char *name; /* NULL until asked for */
+	bool is_linkage;
 };
 
 /* What was read of one unit. */
@@ -41,6 +45,8 @@ struct inlines {
 	struct unit_scopes **scopes;
 	struct dwo_files split;
 	size_t nr_read, nr_scopes;
+	struct strtab full_names; /* made of plain ones and what encloses them */
+	struct buf text;
 };
 
 /* ---- one unit ---- */
@@ -115,7 +121,10 @@ static uint32_t add_scope(struct walk *walk, const struct entry *entry, uint64_t
 	if (!walk->any)
 		return NO_SCOPE;
 	MEM_GROW(out->scopes, out->nr, out->capacity);
-	out->scopes[out->nr++] = (struct scope){off, parent, entry->call_file, entry->call_line};
+	out->scopes[out->nr++] = (struct scope){.off = off,
+	                                        .parent = parent,
+	                                        .call_file = entry->call_file,
+	                                        .call_line = entry->call_line};
 	return walk->scope;
 }
 
@@ -240,8 +249,10 @@ static void index_units(struct inlines *inlines)
 		if (!dwarf_unit_ready(unit) || unit->tag == DW_TAG_partial_unit ||
 		    unit->tag == DW_TAG_type_unit)
 			continue;
+		/* DWARF 2 has no ranges: a unit of several parts names one of them */
 		if (!dwarf_ranges(unit, &unit->low_pc, &unit->high_pc, &unit->ranges,
-		                  add_unit_range, &indexing))
+		                  add_unit_range, &indexing) ||
+		    unit->version == 2)
 			index_by_functions(&indexing);
 	}
 	ranges_finish(&inlines->units);
@@ -281,6 +292,8 @@ void inlines_free(struct inlines *inlines)
 	free(inlines->scopes);
 	ranges_release(&inlines->units);
 	dwo_release(&inlines->split);
+	strtab_release(&inlines->full_names);
+	buf_release(&inlines->text);
 	dwarf_free(inlines->dwarf);
 	free(inlines);
 }
@@ -306,6 +319,25 @@ static const char *call_file(const struct unit_scopes *scopes, uint32_t number)
 	return lines ? lines_file(lines, number) : NULL;
 }
 
+static void name_scope(struct inlines *inlines, struct dwarf_unit *unit, struct scope *scope)
+{
+	struct dwarf_place named;
+	const char *name = dwarf_function_name(unit, scope->off, &named);
+
+	scope->is_linkage = name && !named.unit;
+	if (name && named.unit) {
+		buf_reset(&inlines->text);
+		dwarf_add_scopes(named, &inlines->text);
+		if (inlines->text.size) {
+			buf_string(&inlines->text, name);
+			name = strtab_text(&inlines->full_names,
+			                   strtab_id(&inlines->full_names, inlines->text.at,
+			                             inlines->text.size));
+		}
+	}
+	scope->name = name ? name : "";
+}
+
 size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct inlines_frame *out,
                     size_t max)
 {
@@ -326,13 +358,13 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
 	scope = ranges_find(&scopes->ranges, vaddr);
 	/* without functions (an assembler's unit), the line alone */
 	if (scope == RANGES_NONE && line && max)
-		out[nr++] = (struct inlines_frame){.file = file, .line = line};
+		out[nr++] = (struct inlines_frame){.name = "", .file = file, .line = line};
 	while (scope != NO_SCOPE && nr < max) {
-		const struct scope *s = &scopes->scopes[scope];
-		struct inlines_frame *frame = &out[nr++];
+		struct scope *s = &scopes->scopes[scope];
 
-		*frame = (struct inlines_frame){.file = file, .line = line};
-		frame->name = dwarf_function_name(scopes->unit, s->off, &frame->is_linkage);
+		if (!s->name)
+			name_scope(inlines, scopes->unit, s);
+		out[nr++] = (struct inlines_frame){s->name, s->is_linkage, file, line};
 		file = lines ? call_file(scopes, s->call_file) : NULL;
 		line = s->call_line;
 		scope = s->parent;

@@ -18,8 +18,8 @@
 #include "share/compat.h"
 
 struct inlines_frame {
-	const char *name; /* borrowed for the life of struct inlines; NULL unknown */
-	bool is_linkage;  /* a linker's name, to be demangled */
+	const char *name; /* borrowed for the life of struct inlines; "" unknown */
+	bool is_linkage;  /* a linker's name, to be demangled; else as people read it */
 	const char *file; /* where in it the place is; NULL unknown */
 	uint32_t line;    /* 0 unknown */
 };

@@ -280,8 +280,11 @@ static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, boo
 	slot = &symbolizer->shown[at];
 	if (slot->text)
 		return slot->name;
-	demangle(name, is_linkage ? symbolizer->options.demangle : DEMANGLE_NONE,
-	         &symbolizer->text);
+	if (!is_linkage && symbolizer->options.demangle == DEMANGLE_SHORT)
+		demangle_shorten(name, &symbolizer->text);
+	else
+		demangle(name, is_linkage ? symbolizer->options.demangle : DEMANGLE_NONE,
+		         &symbolizer->text);
 	*slot = (struct shown){
 	        name.at, (uint32_t)name.size,
 	        strtab_id(symbolizer->options.names, symbolizer->text.at, symbolizer->text.size)};
@@ -316,7 +319,7 @@ static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, u
 		first = nr - 1;
 	}
 	for (size_t i = first; i < nr; i++) {
-		struct slice name = {frames[i].name, frames[i].name ? strlen(frames[i].name) : 0};
+		struct slice name = {frames[i].name, strlen(frames[i].name)};
 
 		out[i - first] = (struct symbol){.file = UINT32_MAX, .inlined = i + 1 < nr};
 		if (name.size) {
@@ -352,7 +355,7 @@ size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t 
 		out[nr++] = (struct symbol){.file = UINT32_MAX};
 	/* the linker's name of the function says more: ".cold", a local constructor's class */
 	if (name.size) {
-		out[nr - 1].name = shown_name(symbolizer, name, module->key.kind != MODULE_JIT);
+		out[nr - 1].name = shown_name(symbolizer, name, true);
 		out[nr - 1].resolved = true;
 	}
 	for (size_t i = 0; i < nr; i++)

@@ -2,7 +2,7 @@
  * names_at.c - the names of addresses of one file, for tests and for people
  * who look for an error.
  *
- * usage: names_at [-d full|short|none] [-i] [-l] [-D DEBUGDIR] [-k] FILE <addresses
+ * usage: names_at [-d full|short|none] [-ilot] [-D DEBUGDIR] FILE <addresses
  *   addresses are as linked (vaddr), hexadecimal, one a line; -o: file offsets
  *   -i: without inlined functions; -l: file:line; -t: print what it cost
  * A line of output for each: name, "<" and the name it is inlined into, ...
@@ -69,7 +69,12 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return EXIT_MISUSE;
-	key.path = argv[optind];
+	/* a recording has whole paths only */
+	key.path = realpath(argv[optind], NULL);
+	if (!key.path) {
+		perror(argv[optind]);
+		return EXIT_FAILED;
+	}
 	modules = modules_new(&options);
 	symbolizer = symbolizer_new(modules, &how);
 	module = modules_intern(modules, &key);
@@ -94,5 +99,6 @@ int main(int argc, char **argv)
 	symbolizer_free(symbolizer);
 	modules_free(modules);
 	strtab_release(&names);
+	free((char *)key.path);
 	return EXIT_COMPLETE;
 }

@@ -1,0 +1,145 @@
+#!/bin/bash
+# The same answers from wherever the information is: in the file, compressed,
+# in a separate file, shared between files, embedded, split and packed. And no
+# answer from a file that is not the right one.
+. "$TOP/tests/lib/check.sh"
+names_at=$BUILD/symbols/names_at
+source=$TOP/tests/symbols/program.cc
+cd "$work" || exit 1
+
+pcs() {
+	objdump -h "$1" | awk '$2 ~ /^\.text/ { print $4, $3 }' |
+		perl -ne '($a, $s) = split; for ($i = 0; $i < hex($s); $i += 3) { printf "%x\n", hex($a) + $i }'
+}
+names() { "$names_at" -D "$work/debug" "$@" <pcs; }
+# the module's own name, where nothing is known, is that of the file
+plain() { sed -E 's/\[[a-z0-9.-]+\]/[module]/g'; }
+
+same() { # NAME FILE: as the reference
+	names -l "$2" 2>err | plain >got
+	if cmp -s want got; then
+		ok "$1"
+	else
+		not_ok "$1" "$(cat err)" "$(/usr/bin/diff want got | head -n 6)"
+	fi
+}
+lacks() { # NAME FILE PATTERN
+	names "$2" >got
+	if [ "$(wc -l <got)" != "$(wc -l <pcs)" ] || grep -q "$3" got; then
+		not_ok "$1" "has $3"
+	else
+		ok "$1"
+	fi
+}
+has() { # NAME FILE PATTERN
+	names "$2" >got
+	if grep -q "$3" got; then ok "$1"; else not_ok "$1" "has no $3"; fi
+}
+
+g++ -w -g -O2 -Wl,--build-id -o whole "$source" || exit 1
+pcs whole >pcs
+names -l whole | plain >want
+check 'the reference has inlined functions' grep -q 'innermost.* < .*middle' want
+
+for method in zlib zlib-gnu zstd; do
+	if objcopy --compress-debug-sections=$method whole "packed-$method" 2>/dev/null; then
+		same "B56 sections compressed by $method" "packed-$method"
+	else
+		skip "B56 sections compressed by $method: objcopy has it not"
+	fi
+done
+
+# a separate file, by name and CRC
+objcopy --only-keep-debug whole app.debug
+strip -o app whole
+objcopy --remove-section .note.gnu.build-id app
+objcopy --remove-section .note.gnu.build-id app.debug
+objcopy --add-gnu-debuglink=app.debug app
+same 'B56 debuglink beside the program' app
+mkdir .debug && mv app.debug .debug/
+same 'B56 debuglink in .debug' app
+mkdir -p "debug$work" && mv .debug/app.debug "debug$work/"
+same 'B56 debuglink below the debug folder' app
+printf x >>"debug$work/app.debug"
+lacks 'B56 a debuglink whose CRC differs is refused' app innermost
+rm -r debug
+
+# by build-id
+strip -o byid whole
+id=$(readelf -n whole | sed -n 's/.*Build ID: //p')
+mkdir -p "debug/.build-id/${id:0:2}"
+objcopy --only-keep-debug whole "debug/.build-id/${id:0:2}/${id:2}.debug"
+same 'B56 a debug file by build-id' byid
+g++ -w -g -O1 -Wl,--build-id -o other "$source"
+objcopy --only-keep-debug other "debug/.build-id/${id:0:2}/${id:2}.debug"
+lacks 'B56 a debug file of another build-id is refused' byid innermost
+rm -r debug
+
+# xz-compressed symbols inside of the stripped program
+strip -o mini whole
+nm whole | awk '$2 ~ /[tT]/ { print $3 }' | sort -u >keep
+objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols=keep whole mini.symbols
+if xz mini.symbols; then
+	objcopy --add-section .gnu_debugdata=mini.symbols.xz mini
+	has 'B56 .gnu_debugdata names local functions' mini '^middle(int)$'
+	strip -o bare whole
+	lacks 'without it they have none' bare '^middle(int)$'
+fi
+has 'B28 versions of dynamic symbols are stripped' whole '^main'
+lacks 'B28 no version is left' whole '@@'
+
+# one file shared by two (dwz)
+if command -v dwz >/dev/null; then
+	cp whole first
+	sed 's/middle/centre/g' "$source" >second.cc
+	g++ -w -g -O2 -Wl,--build-id -o second second.cc
+	if dwz -m shared.dwz first second 2>err && readelf -S first | grep -q gnu_debugaltlink; then
+		same 'B56 a shared file (dwz)' first
+		mv shared.dwz hidden
+		cp second shared.dwz
+		names first >/dev/null && ok 'B56 a wrong shared file does no harm'
+	else
+		skip "B56 a shared file (dwz): $(head -n 1 err)"
+	fi
+else
+	skip 'B56 a shared file (dwz): no dwz'
+fi
+
+# split files, as they are and packed
+split() { # VERSION COMPILER PACKER...
+	local version=$1 compiler=$2
+	shift 2
+	mkdir "split$version"
+	(cd "split$version" && $compiler -w -gdwarf-$version -O2 -gsplit-dwarf -o whole "$source" &&
+		$compiler -w -gdwarf-$version -O2 -o reference "$source") || return
+	pcs split$version/reference >pcs
+	names -l split$version/reference | plain >want
+	same "B56 split, DWARF $version" split$version/whole
+	# packers have been seen to loop
+	if (cd split$version && timeout 10 "$@" -e whole -o whole.dwp 2>/dev/null); then
+		rm -f split$version/*.dwo
+		same "B56 split and packed, DWARF $version" split$version/whole
+	else
+		skip "B56 split and packed, DWARF $version: $1 fails"
+	fi
+	rm -f split$version/*.dw[op]
+	lacks "B56 without its split files, DWARF $version: no inlined functions" split$version/whole ' < '
+}
+split 4 g++ dwp
+split 5 clang++ llvm-dwp
+
+# stubs
+cat >stubs.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) { puts("x"); free(malloc(3)); return 0; }
+C
+for options in '' '-fcf-protection=none' '-fuse-ld=lld' '-fuse-ld=mold' '-fuse-ld=gold' '-Wl,-z,now' '-no-pie'; do
+	gcc -O0 $options -o stubs stubs.c 2>/dev/null || { skip "stubs with $options: does not link"; continue; }
+	objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got stubs 2>/dev/null |
+		sed -n 's/^0*\([0-9a-f]*\) <\(puts\|free\|malloc\)@plt>:$/\1 \2@plt/p' | sort -k2 >stubs.want
+	cut -d' ' -f1 stubs.want >pcs
+	[ "$(wc -l <pcs)" = 3 ] || { skip "stubs with $options: objdump sees other stubs"; continue; }
+	names stubs | paste -d' ' pcs - >stubs.got
+	if cmp -s stubs.want stubs.got; then ok "stubs are name@plt ($options)"; else not_ok "stubs are name@plt ($options)" "$(/usr/bin/diff stubs.want stubs.got)"; fi
+done
