@@ -628,6 +628,48 @@ static void describe_formats(struct run *run)
 		                  (unsigned long long)report->nr_lost);
 }
 
+/* What the first input counts; unlike events are not added up. */
+struct counted {
+	char *event, *unit;
+};
+
+static int check_counted(const struct run *run, struct counted *first, const char *input,
+                         struct err *err)
+{
+	const char *event = folded_header_get(&run->header, "event");
+	const char *unit = folded_header_get(&run->header, "unit");
+
+	if (first->event && event && strcmp(first->event, event) != 0)
+		return err_set(err,
+		               "'%s' counts '%s' and '%s' counts '%s': unlike events are not "
+		               "added up",
+		               input, event, run->inputs[0], first->event);
+	if (first->unit && unit && strcmp(first->unit, unit) != 0)
+		return err_set(err,
+		               "'%s' counts %s and '%s' counts %s: unlike units are not added up",
+		               input, unit, run->inputs[0], first->unit);
+	if (!first->event && event)
+		first->event = mem_strdup(event);
+	if (!first->unit && unit)
+		first->unit = mem_strdup(unit);
+	return 0;
+}
+
+static int fold_inputs(struct run *run, struct output *out, struct err *err)
+{
+	struct counted first = {NULL, NULL};
+	int result = 0;
+
+	for (size_t i = 0; i < run->nr_inputs && result == 0; i++) {
+		result = fold_input(run, run->inputs[i], out, err);
+		if (result == 0)
+			result = check_counted(run, &first, run->inputs[i], err);
+	}
+	free(first.event);
+	free(first.unit);
+	return result;
+}
+
 static int fold_all(struct run *run)
 {
 	struct output out;
@@ -636,11 +678,9 @@ static int fold_all(struct run *run)
 
 	if (output_open(&out, run->output, &err) < 0)
 		return msg_fail(&err);
-	for (size_t i = 0; i < run->nr_inputs; i++) {
-		if (fold_input(run, run->inputs[i], &out, &err) < 0) {
-			output_discard(&out);
-			return msg_fail(&err);
-		}
+	if (fold_inputs(run, &out, &err) < 0) {
+		output_discard(&out);
+		return msg_fail(&err);
 	}
 	if (!run->check && !run->report.nr_samples && !run->format_report.nr_samples &&
 	    !run->folder.total) {

@@ -206,6 +206,57 @@ folds "a group's leader samples for all its counters" "
 	instructions;app;a+0x100 40
 	END
 
+# ---- filters and root frames ----
+many="\$r = Recording->new(%o, sample_type => 'IP TID TIME CPU CALLCHAIN PERIOD');
+	\$r->comm(10, 10, 'one', 1); $A
+	\$r->comm(20, 20, 'two', 1);
+	\$r->mmap(20, 0x1000, 0x4000, 0, '/bin/b', 1);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5e9, cpu => 0, chain => ['user', 0x1100]);
+	\$r->sample(ip => 0x1200, tid => [10, 11], time => 6e9, cpu => 1, chain => ['user', 0x1200]);
+	\$r->sample(ip => 0xffffffff81000100, tid => [20, 20], time => 7.25e9, cpu => 2, mode => 'kernel',
+		period => 4, chain => ['kernel', 0xffffffff81000100, 'user', 0x1300]);"
+K=[kernel.kallsyms]+0xffffffff81000100
+folds "--pid" "$many" --pid 20 <<<"two;b+0x300;$K 1"
+folds "--tid" "$many" --tid 11,99 <<<'one;a+0x200 1'
+folds "--cpu" "$many" --cpu 0-1 <<-'END'
+	one;a+0x100 1
+	one;a+0x200 1
+	END
+folds "--comm" "$many" --comm two <<<"two;b+0x300;$K 1"
+folds "--time" "$many" --time 5.5,7 <<<'one;a+0x200 1'
+folds "--time open to the right" "$many" --time 7.25, <<<"two;b+0x300;$K 1"
+folds "--symbol-filter" "$many" --symbol-filter '^b\+' <<<"two;b+0x300;$K 1"
+folds "--only kernel" "$many" --only kernel <<<"two;$K 1"
+folds "--only user" "$many" --only user <<-'END'
+	one;a+0x100 1
+	one;a+0x200 1
+	two;b+0x300 1
+	END
+folds "--by none" "$many" --by none --pid 10 <<-'END'
+	a+0x100 1
+	a+0x200 1
+	END
+folds "--by pid --by comm --by tid, in this order" "$many" --by pid --by comm --by tid --cpu 1 \
+	<<<'pid 10;one;tid 11;a+0x200 1'
+folds "--by host" "$many \$r->feature(3, \$r->string('box'));" --by host --cpu 1 <<<'box;a+0x200 1'
+folds "--count period" "$many" --count period --pid 20 <<<"two;b+0x300;$K 4"
+make_recording "$work/r" "my %o = (pipe => 1); $many"
+expect "filters that leave nothing" 2 'the filters leave out all 3' fold --pid 99 "$work/r"
+expect "--count time without a frequency" 2 'use --count samples' \
+	fold --count time "$work/two" --event instructions
+expect "a list that is none" 64 "'--cpu 1-' is no list of numbers" fold --cpu 1- "$work/r"
+expect "a time that is none" 64 "is not FROM,TO" fold --time 5 "$work/r"
+expect "a regular expression that is none" 64 "symbol-filter" fold --symbol-filter '(' "$work/r"
+expect "unlike events of two files" 2 "counts 'instructions' and '.*' counts 'cpu-clock'" \
+	fold "$work/r" "$work/two"
+fold "$work/r" "$work/r" >"$work/twice"
+check "two files are added up" grep -qx 'one;a+0x100 2' "$work/twice"
+collapse --no-symbols --input-check=json "$work/r" >"$work/json"
+check "--input-check=json is JSON" python3 -c "import json; d = json.load(open('$work/json')); \
+	assert d['samples'] == 3 and d['events'][0]['event'] == 'cpu-clock', d"
+collapse --no-symbols --input-check "$work/r" >"$work/text"
+check "--input-check tells the modules" grep -qE '^ +1 +\[kernel.kallsyms\]' "$work/text"
+
 # ---- losses, cuts, foreign things ----
 make_recording "$work/r" "my %o = (pipe => 1); $new $task
 	\$r->lost(5, 2); \$r->lost_samples(7, 3); \$r->throttle(4);
