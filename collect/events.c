@@ -373,8 +373,8 @@ static size_t item_size(const char *text)
 	bool pmu = false;
 	size_t i;
 
-	/* the slashes in a probe's path open nothing */
-	if (probes_is(text))
+	/* slashes in the path of a probe or before a length open nothing */
+	if (probes_is(text) || strncmp(text, "mem:", 4) == 0)
 		return strcspn(text, ",}");
 	for (i = 0; text[i]; i++) {
 		if (text[i] == '/')
