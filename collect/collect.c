@@ -376,7 +376,7 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 	int status, failure;
 
 	if (start(&run, argc, argv, &err) < 0) {
-		output_discard(&run.rec.out);
+		recout_discard(&run.rec);
 		if (settings->target.child > 0)
 			kill(settings->target.child, SIGKILL);
 		release(&run);
@@ -391,7 +391,7 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 	if (failure == EPIPE) {
 		msg_warn(
 		        "the reader of the records has gone away; what came after is not recorded");
-		output_discard(&run.rec.out);
+		recout_discard(&run.rec);
 		status = EXIT_INCOMPLETE;
 	} else if (recout_close(&run.rec, &err) < 0) {
 		status = msg_fail(&err);

@@ -288,3 +288,9 @@ int recout_close(struct recout *rec, struct err *err)
 	buf_release(&rec->record);
 	return output_close(&rec->out, err);
 }
+
+void recout_discard(struct recout *rec)
+{
+	buf_release(&rec->record);
+	output_discard(&rec->out);
+}

@@ -66,4 +66,7 @@ void recout_round(struct recout *rec);
 int recout_flush(struct recout *rec);
 int recout_close(struct recout *rec, struct err *err);
 
+/* Gives up: nothing more is written, an unfinished file goes away. */
+void recout_discard(struct recout *rec);
+
 #endif
