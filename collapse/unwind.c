@@ -12,8 +12,14 @@
 /* What lies this far above the copy is taken for the same stack, cut off. */
 #define STACK_REACH ((uint64_t)64 << 20)
 
-/* Bytes of stack in which a scan looks for a return address. */
-#define SCAN_SIZE 1024
+/*
+ * Bytes of stack in which a scan looks for a return address: of the call that
+ * led here, and of any call. No program is mapped below SCAN_LOWEST
+ * (mmap_min_addr).
+ */
+#define SCAN_SIZE     4096
+#define SCAN_SIZE_ANY 1024
+#define SCAN_LOWEST   65536
 
 /* No stub or assembler function without rules is taken for longer. */
 #define FUNCTION_REACH 4096
@@ -231,6 +237,22 @@ static struct code code_of(struct walk *walk, const struct unwind_map *map, uint
 	return cfi ? cfi_code(cfi, ip - map->start + map->pgoff) : (struct code){0};
 }
 
+/* The code that ends at a return address, and its map; at is NULL where it is not known. */
+static struct code code_before(struct walk *walk, uint64_t ip, const struct unwind_map **map)
+{
+	struct code code = {0};
+
+	*map = find_map(walk, ip - 1);
+	if (*map && (*map)->executable && (*map)->module)
+		code = code_of(walk, *map, ip - 1);
+	else
+		*map = NULL;
+	/* the call is what must be inside of the segment */
+	if (code.at)
+		code.at++;
+	return code;
+}
+
 enum belief {
 	BELIEVE_MAPPED, /* code is mapped there, and where its bytes are known, a call ends there */
 	BELIEVE_CALLED, /* the bytes are known, and a call ends there */
@@ -239,17 +261,14 @@ enum belief {
 /* Could ip be a return address? */
 static bool is_return_address(struct walk *walk, uint64_t ip, enum belief belief)
 {
-	const struct unwind_map *map = find_map(walk, ip - 1);
-	struct code code;
+	const struct unwind_map *map;
+	struct code code = code_before(walk, ip, &map);
 
-	if (!map || !map->executable || !map->module)
+	if (!map)
 		return false;
-	/* the call is what must be inside of the segment */
-	code = code_of(walk, map, ip - 1);
 	if (!code.at)
 		return belief == BELIEVE_MAPPED && (map->module->key.kind == MODULE_JIT ||
 		                                    !cfi_of(walk->unwinder, map->module));
-	code.at++;
 	return walk->machine->after_call(&code);
 }
 
@@ -452,13 +471,9 @@ static int guess_by_sure_call(struct walk *walk)
 
 	if (!untouched_return(walk, &ip, &sp))
 		return STEP_REFUSED;
-	map = find_map(walk, ip - 1);
-	if (!map || !map->executable)
-		return STEP_REFUSED;
-	code = code_of(walk, map, ip - 1);
+	code = code_before(walk, ip, &map);
 	if (!code.at)
 		return STEP_REFUSED;
-	code.at++;
 	has_rule = rule_of(walk->unwinder, map->module, ip - map->start + map->pgoff - 1) != NULL;
 	target = walk->machine->call_target(&code, ip);
 	is_near = target && walk->ip - target < FUNCTION_REACH &&
@@ -469,15 +484,41 @@ static int guess_by_sure_call(struct walk *walk)
 	return take(walk, ip, sp, UNWIND_BY_TRAMPOLINE);
 }
 
+/*
+ * Return addresses of calls long over lie about in a stack. The one whose call
+ * leads to the nearest place before the function's code at hand is its own;
+ * else the lowest that any call left, if it is not far up.
+ */
 static int guess_by_scan(struct walk *walk)
 {
-	for (uint64_t n = 0; n < SCAN_SIZE; n += 8) {
-		int result = guess_at(walk, n, BELIEVE_CALLED, UNWIND_BY_SCAN);
+	uint64_t sp = walk->regs.value[walk->machine->sp], first = 0, best = 0, nearest = 0, ip;
 
-		if (result != STEP_REFUSED)
-			return result;
+	for (uint64_t n = 0; n < SCAN_SIZE; n += 8) {
+		const struct unwind_map *map;
+		struct code code;
+		uint64_t target;
+
+		if (!stack_read(&walk->stack, sp + n, &ip))
+			break;
+		ip = walk->machine->strip(ip);
+		if (ip < SCAN_LOWEST)
+			continue;
+		code = code_before(walk, ip, &map);
+		if (!code.at || !walk->machine->after_call(&code))
+			continue;
+		if (!first && n < SCAN_SIZE_ANY)
+			first = sp + n + 8;
+		target = walk->machine->call_target(&code, ip);
+		if (target > nearest && walk->ip - target < FUNCTION_REACH) {
+			nearest = target;
+			best = sp + n + 8;
+		}
 	}
-	return STEP_REFUSED;
+	if (!best)
+		best = first;
+	if (!best || !stack_read(&walk->stack, best - 8, &ip))
+		return STEP_REFUSED;
+	return take(walk, walk->machine->strip(ip), best, UNWIND_BY_SCAN);
 }
 
 /* A step out of code that no rule describes. */
@@ -516,15 +557,15 @@ static int step_by_guess(struct walk *walk)
 		if (result != STEP_REFUSED)
 			return result;
 	}
-	/* psABI AMD64 3.4.1 and AAPCS64 6.4.6: zero marks the outermost frame */
-	if (!walk->exact && regs_know(&walk->regs, machine->fp) &&
-	    walk->regs.value[machine->fp] == 0)
-		return UNWIND_BOTTOM;
 	result = guess_by_frame_pointer(walk);
 	if (result == STEP_REFUSED)
 		result = guess_by_call(walk);
 	if (result == STEP_REFUSED)
 		result = guess_by_scan(walk);
+	/* psABI AMD64 3.4.1 and AAPCS64 6.4.6: zero marks the outermost frame */
+	if (result == STEP_REFUSED && !walk->exact && regs_know(&walk->regs, machine->fp) &&
+	    walk->regs.value[machine->fp] == 0)
+		return UNWIND_BOTTOM;
 	return result;
 }
 

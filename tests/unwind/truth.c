@@ -258,7 +258,7 @@ int main(int argc, char **argv)
 	struct unwind_rules *rules;
 	struct unwinder *unwinder;
 	size_t nr_steps = 0;
-	int status, signal_number = 0;
+	int status, result, signal_number = 0;
 
 	if (argc > 1 && strcmp(argv[1], "--strict") == 0) {
 		options.strict = true;
@@ -295,10 +295,9 @@ int main(int argc, char **argv)
 		if (why)
 			note(&program, is.rip, why);
 	}
+	result = wrong_report(nr_steps);
 	unwinder_free(unwinder);
 	unwind_rules_free(rules);
 	modules_free(program.modules);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return EXIT_FAILED;
-	return wrong_report(nr_steps);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? result : EXIT_FAILED;
 }
