@@ -7,30 +7,40 @@
 #define COLLAPSE_FORMATS_H
 
 /* clang-format off: one line each, no columns to keep */
-#define FORMATS(X)                                                                                 \
-	X(perf_script)                                                                             \
-	X(folded)                                                                                  \
-	X(cpuprofile)                                                                              \
-	X(heapprofile)                                                                             \
-	X(chrome_trace)                                                                            \
-	X(firefox)                                                                                 \
-	X(speedscope)                                                                              \
-	X(safari)                                                                                  \
-	X(dhat)                                                                                    \
-	X(ghc_json)                                                                                \
-	X(papyrus)                                                                                 \
-	X(pprof)                                                                                   \
-	X(pprof_cpu)                                                                               \
-	X(simpleperf)                                                                              \
-	X(jfr)                                                                                     \
-	X(stackprof)                                                                               \
-	X(pstats)                                                                                  \
-	X(mojo)                                                                                    \
-	X(art_trace)                                                                               \
-	X(heaptrack)                                                                               \
-	X(xctrace)                                                                                 \
-	X(sysprof)                                                                                 \
-	X(sysprof_xml)                                                                             \
+#define FORMATS(X) \
+	X(perf_script) \
+	X(folded) \
+	X(cpuprofile) \
+	X(heapprofile) \
+	X(chrome_trace) \
+	X(firefox) \
+	X(speedscope) \
+	X(safari) \
+	X(dhat) \
+	X(ghc_json) \
+	X(papyrus) \
+	X(pprof) \
+	X(pprof_cpu) \
+	X(simpleperf) \
+	X(jfr) \
+	X(stackprof) \
+	X(pstats) \
+	X(mojo) \
+	X(art_trace) \
+	X(heaptrack) \
+	X(xctrace) \
+	X(sysprof) \
+	X(sysprof_xml) \
+	X(dtrace) \
+	X(bpftrace) \
+	X(bcc) \
+	X(systemtap) \
+	X(gdb) \
+	X(eu_stack) \
+	X(jstack) \
+	X(exceptions) \
+	X(faulthandler) \
+	X(goroutines) \
 	X(uftrace)
 /* clang-format on */
 

@@ -1,0 +1,44 @@
+/*
+ * callers.h - frames that an input names innermost first, turned into a path
+ * of the folder when the stack is complete.
+ */
+#ifndef COLLAPSE_CALLERS_H
+#define COLLAPSE_CALLERS_H
+
+#include "collapse/folder.h"
+#include "share/compat.h"
+
+#define CALLERS_MAX 65536 /* frames; further ones are counted, not kept */
+
+struct callers {
+	uint32_t *names; /* ids in the folder, innermost first */
+	size_t nr, capacity;
+	uint64_t nr_dropped;
+};
+
+/* A zeroed struct callers is ready to use. */
+void callers_release(struct callers *callers);
+
+static inline void callers_reset(struct callers *callers)
+{
+	callers->nr = 0;
+}
+
+/* The next caller; bytes as they stand, cleaned here. */
+void callers_add(struct callers *callers, struct folder *folder, struct slice name);
+
+/* The node that the frames lead to, below `root`. */
+uint32_t callers_node(const struct callers *callers, struct folder *folder, uint32_t root);
+
+/* ---- pieces of text ---- */
+
+struct slice slice_trim(struct slice s);
+struct slice slice_from(struct slice s, size_t at);
+bool slice_ends(struct slice s, const char *suffix);
+
+/* Where `text` first stands in s, or s.size. */
+size_t slice_find(struct slice s, const char *text);
+
+bool slice_is_digits(struct slice s);
+
+#endif
