@@ -9,14 +9,25 @@ void callers_release(struct callers *callers)
 	*callers = (struct callers){0};
 }
 
-void callers_add(struct callers *callers, struct folder *folder, struct slice name)
+static void add_name(struct callers *callers, uint32_t name)
 {
 	if (callers->nr == CALLERS_MAX) {
 		callers->nr_dropped++;
 		return;
 	}
 	MEM_GROW(callers->names, callers->nr, callers->capacity);
-	callers->names[callers->nr++] = folder_name(folder, name.at, name.size);
+	callers->names[callers->nr++] = name;
+}
+
+void callers_add(struct callers *callers, struct folder *folder, struct slice name)
+{
+	add_name(callers, folder_name(folder, name.at, name.size));
+}
+
+void callers_add_outermost(struct callers *callers, const struct callers *other, uint64_t nr)
+{
+	for (size_t i = other->nr - MIN_OF(nr, other->nr); i < other->nr; i++)
+		add_name(callers, other->names[i]);
 }
 
 uint32_t callers_node(const struct callers *callers, struct folder *folder, uint32_t root)

@@ -27,6 +27,9 @@ static inline void callers_reset(struct callers *callers)
 /* The next caller; bytes as they stand, cleaned here. */
 void callers_add(struct callers *callers, struct folder *folder, struct slice name);
 
+/* Adds the nr outermost frames of another stack, or all it has. */
+void callers_add_outermost(struct callers *callers, const struct callers *other, uint64_t nr);
+
 /* The node that the frames lead to, below `root`. */
 uint32_t callers_node(const struct callers *callers, struct folder *folder, uint32_t root);
 

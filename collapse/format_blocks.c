@@ -275,7 +275,7 @@ static int parse_blocks(struct input *in, struct folder *folder,
 	struct slice line;
 	int rc;
 
-	format_unit(report, "samples", "samples");
+	format_unit(report, "", "samples");
 	while ((rc = input_line(in, &line, err)) > 0) {
 		b.line = input_line_number(in);
 		if (!take(&b, line)) {

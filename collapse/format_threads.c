@@ -18,7 +18,7 @@
 #include "collapse/format.h"
 
 #include "collapse/callers.h"
-#include "share/mem.h"
+#include "share/num.h"
 
 struct threads {
 	struct folder *folder;
@@ -26,6 +26,7 @@ struct threads {
 	struct format_report *report;
 	struct err *err;
 	struct callers callers;
+	struct callers outer; /* of the exception that another one caused */
 	struct buf name;
 	bool is_in_thread, is_too_large;
 	bool is_left_out; /* --value asks for another state */
@@ -240,9 +241,19 @@ static void line_exceptions(struct threads *t, struct slice line)
 	if (slice_starts(text, "at ")) {
 		add_java_frame(t, text);
 	} else if (slice_starts(text, "Caused by:")) {
-		/* the cause is what happened: its stack is the one to keep */
+		struct callers swap = t->outer;
+
+		/* the cause is what happened; its outer frames are those of the exception above */
+		t->outer = t->callers;
+		t->callers = swap;
 		callers_reset(&t->callers);
-	} else if (!slice_starts(text, "...") && text.size) {
+	} else if (slice_starts(text, "... ") && slice_ends(text, " more")) {
+		uint64_t nr;
+
+		text = slice_from(text, 4);
+		if (num_parse_u64(text.at, slice_find(text, " "), &nr) == 0)
+			callers_add_outermost(&t->callers, &t->outer, nr);
+	} else if (text.size) {
 		size_t end = slice_find(text, "Exception");
 
 		if (end == text.size)
@@ -331,35 +342,37 @@ static void line_goroutines(struct threads *t, struct slice line)
 
 static int parse_threads(struct input *in, struct folder *folder,
                          const struct format_options *options, struct format_report *report,
-                         struct err *err, void (*take)(struct threads *, struct slice))
+                         struct err *err, const char *unit,
+                         void (*take)(struct threads *, struct slice))
 {
 	struct threads t = {.folder = folder, .options = options, .report = report, .err = err};
 	struct slice line;
 	int rc = 0;
 
-	format_unit(report, "threads", "threads");
+	format_unit(report, "", unit);
 	while (!t.is_too_large && (rc = input_line(in, &line, err)) > 0)
 		take(&t, line);
 	end_thread(&t);
 	callers_release(&t.callers);
+	callers_release(&t.outer);
 	buf_release(&t.name);
 	return t.is_too_large ? -1 : rc;
 }
 
-#define THREADS(id, text)                                                                          \
+#define THREADS(id, unit, text)                                                                    \
 	static int parse_##id(struct input *in, struct folder *folder,                             \
 	                      const struct format_options *options,                                \
 	                      struct folded_header *header UNUSED, struct format_report *report,   \
 	                      struct err *err)                                                     \
 	{                                                                                          \
-		return parse_threads(in, folder, options, report, err, line_##id);                 \
+		return parse_threads(in, folder, options, report, err, unit, line_##id);           \
 	}                                                                                          \
 	const struct format format_##id = {                                                        \
 	        .name = #id, .about = text, .detect = detect_##id, .parse = parse_##id}
 
-THREADS(gdb, "gdb `thread apply all bt`, pstack: a sample a thread");
-THREADS(eu_stack, "eu-stack: a sample a thread");
-THREADS(jstack, "Java thread dumps: jstack, JRockit; values: RUNNABLE, WAITING, ...");
-THREADS(exceptions, "Java exceptions in logs: a sample an exception");
-THREADS(faulthandler, "Python faulthandler dumps: a sample a thread");
-THREADS(goroutines, "Go goroutine dumps: a sample a goroutine");
+THREADS(gdb, "threads", "gdb `thread apply all bt`, pstack: a sample a thread");
+THREADS(eu_stack, "threads", "eu-stack: a sample a thread");
+THREADS(jstack, "threads", "Java thread dumps: jstack, JRockit; values: RUNNABLE, WAITING, ...");
+THREADS(exceptions, "exceptions", "Java exceptions in logs: a sample an exception");
+THREADS(faulthandler, "threads", "Python faulthandler dumps: a sample a thread");
+THREADS(goroutines, "goroutines", "Go goroutine dumps: a sample a goroutine");

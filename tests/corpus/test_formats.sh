@@ -1,12 +1,12 @@
 #!/bin/bash
-# Recordings of other profilers, from real programs: for each row of
-# rich_formats.tsv the sum of all counts, its unit and one stack. The sums were
+# Recordings of other profilers, from real programs: for each row of the
+# tables beside this script the sum of all counts, its unit and one stack. The sums were
 # found by other means than our own, which the last column names.
 . "$TOP/tests/lib/check.sh"
-table=$TOP/tests/corpus/rich_formats.tsv
+tables=("$TOP"/tests/corpus/*.tsv)
 
 if [ ! -d "$CORPUS" ]; then
-	skip "rich formats: $(grep -vc '^#' "$table") rows: no corpus in $CORPUS"
+	skip "formats: $(cat "${tables[@]}" | grep -vc '^#') rows: no corpus in $CORPUS"
 	exit 0
 fi
 while IFS=$'\t' read -r path options sum unit stack _; do
@@ -21,6 +21,7 @@ while IFS=$'\t' read -r path options sum unit stack _; do
 	status=$?
 	got=$(folded_sum <"$work/out")
 	got_unit=$(sed -n 's/^# unit: //p' "$work/out")
+	got_unit=${got_unit:--}
 	if [ $status -gt 1 ]; then
 		not_ok "$name" "exit status $status: $(head -n 2 "$work/err")"
 	elif [ "$got $got_unit" != "$sum $unit" ]; then
@@ -30,4 +31,4 @@ while IFS=$'\t' read -r path options sum unit stack _; do
 	else
 		ok "$name"
 	fi
-done <"$table"
+done < <(cat "${tables[@]}")
