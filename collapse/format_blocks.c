@@ -74,6 +74,10 @@ static int detect_dtrace(struct slice head, bool is_all UNUSED)
 {
 	if (slice_starts(head, "CPU ") && head_has(head, "FUNCTION:NAME"))
 		return 85;
+	/* stacks one by one, each under "COMM PID TIME: PROBE:" */
+	if (head.size && !strchr(" \t#", *head.at) && head_has(head, ":\n  ") &&
+	    head_has(head, "`") && head_has(head, ": profile-"))
+		return 95;
 	return head_has(head, "`") && head_has(head, "\n\n") &&
 	                       (head_has(head, "\n  ") || head_has(head, "\n\t")) ?
 	               30 :

@@ -46,7 +46,7 @@ static int detect(struct slice head, bool is_all)
 	if (!nr_stacks || nr_others > 2 * nr_stacks)
 		return 0;
 	if (nr_others > nr_stacks)
-		return 10;
+		return nr_stacks > 1 ? 45 : 10;
 	return has_frames ? (nr_others ? 30 : 60) : 12;
 }
 
