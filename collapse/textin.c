@@ -307,6 +307,12 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	return result;
 }
 
+/* A number alone may be an address, and many other things. */
+static int bare(struct slice line)
+{
+	return memchr(line.at + 1, ' ', line.size - 1) ? 0 : 35;
+}
+
 static int perf_detect(struct slice head, bool is_all)
 {
 	const char *at = head.at, *end = head.at + head.size;
@@ -327,7 +333,7 @@ static int perf_detect(struct slice head, bool is_all)
 		if (!line.size || line.at[0] == '#')
 			continue;
 		if (after_header && (textin_is_address(line) || line.at[0] == '\t'))
-			return has_stamp ? 90 : textin_is_address(line) ? 75 : score;
+			return has_stamp ? 90 : textin_is_address(line) ? 75 - bare(line) : score;
 		if (textin_is_address(line) && line.at[line.size - 1] == ')' &&
 		    (line.at[0] == ' ' || line.at[0] == '\t'))
 			score = MAX_OF(score, 40);
