@@ -428,6 +428,9 @@ uint32_t session_comm(struct session *session, const struct thread *thread)
 
 	if (thread->comm != COMM_UNKNOWN)
 		return thread->comm;
+	/* the kernel has no id any more for a task that is all but gone */
+	if (thread->tid == -1)
+		return strtab_cstr(&session->texts, "[exited task]");
 	snprintf(text, sizeof(text), ":%d", thread->tid);
 	return strtab_cstr(&session->texts, text);
 }

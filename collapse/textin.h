@@ -69,6 +69,7 @@ size_t textin_names(struct folder *folder, const struct format_options *options,
 
 struct textin_event {
 	char *name;
+	size_t name_size;
 	uint64_t nr_samples;
 	uint32_t root; /* node of its own where events stand below their names */
 	bool is_chosen;

@@ -5,19 +5,27 @@
 #include "share/num.h"
 
 /*
- * Lines repeat, and so do lines below the same stack: two direct-mapped
- * caches of fixed size answer for most of them. The first maps (node, line)
- * to the node of the line's frames, the second a line to its only name. Keys
- * are 64-bit hashes over the bytes behind the address.
+ * Lines repeat, and so do stacks: direct-mapped caches of fixed size answer
+ * for most of them. Keys are 64-bit hashes, over the bytes behind the address
+ * where lines are meant.
  */
-#define STEP_SLOTS (1u << 16)
+#define PATH_SLOTS (1u << 17)
 #define NAME_SLOTS (1u << 15)
+#define ROOT_SLOTS (1u << 8)
 
-struct step_slot {
+/* From a line and all behind it to their node. */
+struct path_slot {
 	uint64_t key;
 	uint32_t node;
 };
 
+/* From comm and ids to the root frames. */
+struct root_slot {
+	uint64_t key;
+	uint32_t node;
+};
+
+/* From a line to the only name it gives. */
 struct name_slot {
 	uint64_t key;
 	uint32_t name;
@@ -26,10 +34,17 @@ struct name_slot {
 struct line {
 	const char *at; /* from the address on */
 	uint32_t size;
+	uint32_t address; /* size of that, or 0 where the name depends on it */
 	uint32_t srcline; /* size of the text below it, or 0 */
 	const char *srcline_at;
-	uint64_t hash;
+	uint64_t hash, path; /* of the bytes; of them and all lines behind */
 };
+
+/*
+ * The kernel's default of sysctl perf_event_max_stack: a stack of that many
+ * frames lacks its outermost ones. The text does not say where it was changed.
+ */
+#define MAX_STACK 127
 
 /* What the header of the sample at hand said. */
 enum state {
@@ -39,6 +54,14 @@ enum state {
 	STATE_SKIP, /* in a sample that is left out */
 };
 
+struct sample {
+	uint32_t root;
+	weight_fx weight;
+	struct line *lines; /* innermost first */
+	size_t nr_lines, lines_capacity;
+	bool is_java, is_whole;
+};
+
 struct textin_fold {
 	struct format_options options;
 	struct folder folder;
@@ -46,21 +69,21 @@ struct textin_fold {
 	uint64_t bad_offset;
 	enum state state;
 
-	/* the sample at hand */
-	uint32_t root;
-	weight_fx weight;
-	struct line *lines; /* innermost first */
-	size_t nr_lines, lines_capacity;
-	bool is_java;
+	/*
+	 * What a sample needs of the caches is asked for when its last line was
+	 * read, and used when the next sample has been: by then it has come.
+	 */
+	struct sample now, before;
 
 	struct textin_event *events;
 	size_t nr_events, events_capacity;
 	char *first_event; /* what is folded where options name nothing */
 	size_t last_event; /* looked up last */
 	uint32_t no_stack; /* names */
-	uint32_t exited;
+	uint32_t exited, truncated;
 
-	struct step_slot *steps;
+	struct path_slot *paths;
+	struct root_slot *roots;
 	struct name_slot *names;
 	char *machine[TEXTIN_MACHINE_MAX];
 	const char *text; /* being parsed; for offsets */
@@ -73,10 +96,12 @@ struct textin_fold *textin_fold_new(const struct format_options *options)
 
 	fold->options = *options;
 	folder_init(&fold->folder);
-	fold->steps = mem_zalloc(STEP_SLOTS * sizeof(*fold->steps));
+	fold->paths = mem_zalloc(PATH_SLOTS * sizeof(*fold->paths));
+	fold->roots = mem_zalloc(ROOT_SLOTS * sizeof(*fold->roots));
 	fold->names = mem_zalloc(NAME_SLOTS * sizeof(*fold->names));
 	fold->no_stack = folder_name(&fold->folder, "[no stack]", 10);
 	fold->exited = folder_name(&fold->folder, "[exited task]", 13);
+	fold->truncated = folder_name(&fold->folder, "[truncated]", 11);
 	return fold;
 }
 
@@ -91,8 +116,10 @@ void textin_fold_free(struct textin_fold *fold)
 		free(fold->machine[i]);
 	free(fold->events);
 	free(fold->first_event);
-	free(fold->lines);
-	free(fold->steps);
+	free(fold->now.lines);
+	free(fold->before.lines);
+	free(fold->paths);
+	free(fold->roots);
 	free(fold->names);
 	free(fold);
 }
@@ -171,6 +198,11 @@ static bool is_chosen(struct textin_fold *fold, struct slice name)
 	                                    is_same_event(name, fold->first_event);
 }
 
+static bool is_named(const struct textin_event *event, struct slice name)
+{
+	return event->name_size == name.size && memcmp(event->name, name.at, name.size) == 0;
+}
+
 static struct textin_event *find_event(struct textin_fold *fold, struct slice name)
 {
 	struct textin_event *event;
@@ -178,11 +210,10 @@ static struct textin_event *find_event(struct textin_fold *fold, struct slice na
 	        fold->options.all_events ||
 	        (fold->options.events && fold->options.events[0] && fold->options.events[1]);
 
-	if (fold->last_event < fold->nr_events &&
-	    slice_equals(name, fold->events[fold->last_event].name))
+	if (fold->last_event < fold->nr_events && is_named(&fold->events[fold->last_event], name))
 		return &fold->events[fold->last_event];
 	for (size_t i = 0; i < fold->nr_events; i++) {
-		if (slice_equals(name, fold->events[i].name)) {
+		if (is_named(&fold->events[i], name)) {
 			fold->last_event = i;
 			return &fold->events[i];
 		}
@@ -193,6 +224,7 @@ static struct textin_event *find_event(struct textin_fold *fold, struct slice na
 	MEM_GROW(fold->events, fold->nr_events, fold->events_capacity);
 	event = &fold->events[fold->nr_events++];
 	*event = (struct textin_event){.name = mem_strndup(name.at, name.size),
+	                               .name_size = name.size,
 	                               .is_chosen = is_chosen(fold, name)};
 	if (has_root && event->is_chosen)
 		event->root = folder_child(&fold->folder, 0,
@@ -255,50 +287,160 @@ static uint32_t sample_root(struct textin_fold *fold, uint32_t root,
 	return root;
 }
 
-static uint32_t step(struct textin_fold *fold, uint32_t node, const struct line *line)
+static uint32_t cached_root(struct textin_fold *fold, uint32_t root,
+                            const struct textin_header *header)
 {
-	const uint64_t key = hash_u64(line->hash, node) | 1;
-	struct step_slot *slot = &fold->steps[key >> 32 & (STEP_SLOTS - 1)];
-	struct name_slot *named;
-	uint32_t names[TEXTIN_NAMES_MAX], name_of_one;
+	uint64_t key = hash_u64(root, hash_bytes(header->comm.at, header->comm.size));
+	struct root_slot *slot;
+
+	if (fold->options.by_pid || fold->options.by_tid || slice_equals(header->tid, "-1")) {
+		key = hash_u64(key, hash_bytes(header->pid.at, header->pid.size));
+		key = hash_u64(key, hash_bytes(header->tid.at, header->tid.size));
+	}
+	key |= 1;
+	slot = &fold->roots[key >> 32 & (ROOT_SLOTS - 1)];
+	if (slot->key != key)
+		*slot = (struct root_slot){key, sample_root(fold, root, header)};
+	return slot->node;
+}
+
+/*
+ * A hash of what names depend on: not the address, not the offset in the
+ * symbol. That is found from the module's "(" back.
+ */
+static uint64_t hash_without_offset(const char *at, size_t size)
+{
+	const char *open = memrchr(at, '(', size), *plus = open;
+
+	if (!open || open < at + 4 || open[-1] != ' ')
+		return hash_bytes(at, size);
+	for (plus -= 2; plus > at && plus > open - 12 && *plus != 'x';)
+		plus--;
+	if (plus < at + 2 || plus[-1] != '0' || plus[-2] != '+')
+		return hash_bytes(at, size);
+	return hash_u64(hash_bytes(at, (size_t)(plus - 2 - at)),
+	                hash_bytes(open, size - (size_t)(open - at)));
+}
+
+/* The node of one line's frames below `node`. */
+static uint32_t add_line(struct textin_fold *fold, uint32_t node, const struct sample *sample,
+                         const struct line *line)
+{
+	uint64_t key = hash_without_offset(line->at + line->address, line->size - line->address) +
+	               sample->is_java;
+	struct name_slot *named = &fold->names[key & (NAME_SLOTS - 1)];
+	uint32_t names[TEXTIN_NAMES_MAX];
 	size_t nr;
 
-	if (LIKELY(slot->key == key))
-		return slot->node;
-	named = &fold->names[line->hash & (NAME_SLOTS - 1)];
-	if (named->key == line->hash) {
-		name_of_one = named->name;
-		node = folder_child(&fold->folder, node, name_of_one);
-	} else {
-		nr = textin_names(
-		        &fold->folder, &fold->options, (struct slice){line->at, line->size},
-		        (struct slice){line->srcline_at, line->srcline},
-		        fold->is_java ? (struct slice){"java", 4} : (struct slice){"", 0}, names);
-		for (size_t i = 0; i < nr; i++)
-			node = folder_child(&fold->folder, node, names[i]);
-		if (nr == 1)
-			*named = (struct name_slot){line->hash, names[0]};
-	}
-	*slot = (struct step_slot){key, node};
+	if (named->key == key && !line->srcline)
+		return folder_child(&fold->folder, node, named->name);
+	nr = textin_names(&fold->folder, &fold->options, (struct slice){line->at, line->size},
+	                  (struct slice){line->srcline_at, line->srcline},
+	                  sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0},
+	                  names);
+	for (size_t i = 0; i < nr; i++)
+		node = folder_child(&fold->folder, node, names[i]);
+	if (nr == 1 && !line->srcline)
+		*named = (struct name_slot){key, names[0]};
 	return node;
+}
+
+static struct path_slot *slot_of(struct textin_fold *fold, uint64_t path)
+{
+	return &fold->paths[path >> 32 & (PATH_SLOTS - 1)];
+}
+
+/*
+ * The node of all lines below the root. Each line has a hash over itself and
+ * all lines behind it, so the table is asked for the whole stack first, then
+ * for what is left of it without its innermost frame, and so on.
+ */
+static uint32_t stack_node(struct textin_fold *fold, const struct sample *sample)
+{
+	const struct line *lines = sample->lines;
+	uint32_t node = sample->root;
+	size_t at;
+
+	for (at = 0; at < sample->nr_lines; at++) {
+		struct path_slot *slot = slot_of(fold, lines[at].path);
+
+		if (slot->key == lines[at].path) {
+			node = slot->node;
+			break;
+		}
+	}
+	while (at-- > 0) {
+		node = add_line(fold, node, sample, &lines[at]);
+		*slot_of(fold, lines[at].path) = (struct path_slot){lines[at].path, node};
+	}
+	return node;
+}
+
+/* Counts the sample before the one that was read last. */
+static bool count_before(struct textin_fold *fold, struct err *err)
+{
+	struct sample *sample = &fold->before;
+	uint32_t node;
+
+	if (!sample->is_whole)
+		return true;
+	node = stack_node(fold, sample);
+	sample->is_whole = false;
+	sample->nr_lines = 0;
+	if (!folder_count(&fold->folder, node, sample->weight)) {
+		format_too_large(err);
+		return false;
+	}
+	fold->report.nr_samples++;
+	return true;
+}
+
+static void prepare(struct textin_fold *fold, struct sample *sample)
+{
+	struct line *lines = sample->lines;
+	uint64_t path = hash_u64(sample->root, 0x94d049bb133111ebu);
+
+	for (size_t i = sample->nr_lines; i-- > 0;)
+		lines[i].path = path = hash_u64(path, lines[i].hash) | 1;
+	if (sample->nr_lines)
+		__builtin_prefetch(slot_of(fold, path));
+	if (sample->nr_lines > 1)
+		__builtin_prefetch(slot_of(fold, lines[1].path));
+}
+
+static bool is_truncated(const struct sample *sample)
+{
+	static const char inlined[] = "(inlined)";
+	const size_t size = strlen(inlined);
+	size_t nr = 0;
+
+	for (size_t i = 0; i < sample->nr_lines; i++) {
+		const struct line *line = &sample->lines[i];
+
+		nr += line->size < size || memcmp(line->at + line->size - size, inlined, size) != 0;
+	}
+	return nr == MAX_STACK;
 }
 
 static bool end_sample(struct textin_fold *fold, struct err *err)
 {
-	uint32_t node = fold->root;
+	struct sample *sample = &fold->now, swap;
+	const bool is_compat = fold->options.flamegraph_compat;
 
 	if (fold->state == STATE_HEADER || fold->state == STATE_FRAMES) {
-		for (size_t i = fold->nr_lines; i-- > 0;)
-			node = step(fold, node, &fold->lines[i]);
-		if (!fold->nr_lines && !(fold->options.flamegraph_compat && node))
-			node = folder_child(&fold->folder, node, fold->no_stack);
-		if (!folder_count(&fold->folder, node, fold->weight)) {
-			format_too_large(err);
+		if (UNLIKELY(sample->nr_lines >= MAX_STACK) && !is_compat && is_truncated(sample))
+			sample->root = folder_child(&fold->folder, sample->root, fold->truncated);
+		if (!sample->nr_lines && !(is_compat && sample->root))
+			sample->root = folder_child(&fold->folder, sample->root, fold->no_stack);
+		sample->is_whole = true;
+		prepare(fold, sample);
+		if (!count_before(fold, err))
 			return false;
-		}
-		fold->report.nr_samples++;
+		swap = fold->before;
+		fold->before = fold->now;
+		fold->now = swap;
 	}
-	fold->nr_lines = 0;
+	fold->now.nr_lines = 0;
 	fold->state = STATE_NONE;
 	return true;
 }
@@ -306,31 +448,33 @@ static bool end_sample(struct textin_fold *fold, struct err *err)
 /* is_plain: the address fills 16 columns, and a module stands at the end. */
 static void push_frame(struct textin_fold *fold, struct slice frame, bool is_plain)
 {
+	struct sample *sample = &fold->now;
 	struct line *line;
-	const char *hashed = frame.at;
-	size_t size = frame.size;
+	size_t address = 0;
 
-	MEM_GROW(fold->lines, fold->nr_lines, fold->lines_capacity);
-	line = &fold->lines[fold->nr_lines++];
-	*line = (struct line){.at = frame.at, .size = (uint32_t)MIN_OF(frame.size, UINT32_MAX)};
 	/* the address tells nothing about the name, unless it is the name or added to it */
-	if (is_plain && !fold->options.addresses) {
-		hashed += 17;
-		size -= 17;
-	} else if (!fold->options.addresses && memchr(frame.at, ')', frame.size)) {
-		while (size && (*hashed == ' ' || *hashed == '\t')) {
-			hashed++;
-			size--;
-		}
-		while (size && *hashed != ' ') {
-			hashed++;
-			size--;
-		}
+	if (fold->options.addresses) {
+		address = 0;
+	} else if (is_plain) {
+		address = 17;
+	} else if (memchr(frame.at, ')', frame.size)) {
+		while (address < frame.size &&
+		       (frame.at[address] == ' ' || frame.at[address] == '\t'))
+			address++;
+		while (address < frame.size && frame.at[address] != ' ')
+			address++;
 	}
-	line->hash = hash_bytes(hashed, size);
+	MEM_GROW(sample->lines, sample->nr_lines, sample->lines_capacity);
+	line = &sample->lines[sample->nr_lines];
+	*line = (struct line){
+	        .at = frame.at, .size = (uint32_t)frame.size, .address = (uint32_t)address};
+	/* callers repeat with their offsets, the innermost frame is anywhere */
+	if (sample->nr_lines++)
+		line->hash = hash_bytes(frame.at + address, frame.size - address);
+	else
+		line->hash = hash_without_offset(frame.at + address, frame.size - address);
 	/* the rules of Java apply below some comms only */
-	if (fold->options.flamegraph_compat)
-		line->hash += fold->is_java;
+	line->hash += sample->is_java;
 }
 
 static bool has_text(struct slice s)
@@ -360,22 +504,22 @@ static bool begin_sample(struct textin_fold *fold, const struct textin_header *h
 		fold->state = STATE_SKIP;
 		return true;
 	}
-	fold->weight = WEIGHT_ONE;
+	fold->now.weight = WEIGHT_ONE;
 	if (fold->options.count != COUNT_SAMPLES)
-		fold->weight = weight_from_u64(compat.period);
+		fold->now.weight = weight_from_u64(compat.period);
 	if (fold->options.count == COUNT_TIME)
-		fold->weight /= 1000;
+		fold->now.weight /= 1000;
 	if (fold->options.flamegraph_compat) {
 		if (!textin_header_compat(line, &compat)) {
 			if (!compat.pid.size)
 				compat.pid = (struct slice){"?", 1};
 		}
-		fold->root = compat_root(fold, event->root, &compat);
-		fold->is_java = slice_starts(compat.comm, "java");
+		fold->now.root = compat_root(fold, event->root, &compat);
+		fold->now.is_java = slice_starts(compat.comm, "java");
 		if (!compat.period)
-			fold->weight = WEIGHT_ONE;
+			fold->now.weight = WEIGHT_ONE;
 	} else {
-		fold->root = sample_root(fold, event->root, header);
+		fold->now.root = cached_root(fold, event->root, header);
 	}
 	fold->state = STATE_HEADER;
 	if (frame.size) {
@@ -460,7 +604,7 @@ static bool read_message(struct textin_fold *fold, struct slice line)
 
 static void read_srcline(struct textin_fold *fold, struct slice line)
 {
-	struct line *last = &fold->lines[fold->nr_lines - 1];
+	struct line *last = &fold->now.lines[fold->now.nr_lines - 1];
 
 	if (!fold->options.srcline || last->srcline)
 		return;
@@ -500,7 +644,8 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 		return true;
 	}
 	if (read_message(fold, line))
-		return fold->state == STATE_NONE || fold->nr_lines == 0 || end_sample(fold, err);
+		return fold->state == STATE_NONE || fold->now.nr_lines == 0 ||
+		       end_sample(fold, err);
 	if (textin_header(line, &header))
 		return end_sample(fold, err) && begin_sample(fold, &header, line);
 	if (fold->state == STATE_SKIP)
@@ -512,7 +657,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 	}
 	if (in_sample && is_indented) {
 		/* source lines, branches, registers: they belong to the frame above */
-		if (fold->nr_lines)
+		if (fold->now.nr_lines)
 			read_srcline(fold, line);
 		return true;
 	}
@@ -560,7 +705,8 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 		if (line.size ? !read_line(fold, line, err) : !empty_line(fold, err))
 			return false;
 	}
-	return end_sample(fold, err);
+	/* nothing of the text is needed any more behind this */
+	return end_sample(fold, err) && count_before(fold, err);
 }
 
 const char *textin_fold_first_event(const struct textin_fold *fold)
