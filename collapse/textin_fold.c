@@ -624,6 +624,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 {
 	const bool is_indented = line.at[0] == ' ' || line.at[0] == '\t';
 	const bool in_sample = fold->state != STATE_NONE;
+	bool is_header, is_message = false;
 	struct textin_header header;
 
 	if (line.at[0] == '#') {
@@ -643,10 +644,14 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 		fold->state = STATE_FRAMES;
 		return true;
 	}
-	if (read_message(fold, line))
-		return fold->state == STATE_NONE || fold->now.nr_lines == 0 ||
-		       end_sample(fold, err);
-	if (textin_header(line, &header))
+	is_header = textin_header(line, &header);
+	if (!(is_header && header.has_stamp) || slice_starts(header.event, "PERF_RECORD_") ||
+	    slice_starts(header.rest, "PERF_RECORD_"))
+		is_message = read_message(fold, line);
+	/* a record among the lines of a sample ends it */
+	if (is_message)
+		return fold->state == STATE_NONE || !fold->now.nr_lines || end_sample(fold, err);
+	if (is_header)
 		return end_sample(fold, err) && begin_sample(fold, &header, line);
 	if (fold->state == STATE_SKIP)
 		return true;
