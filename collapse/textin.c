@@ -267,11 +267,11 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	int result;
 
 	pthread_mutex_init(&team.lock, NULL);
-	members[0] = (struct member){.team = &team, .fold = textin_fold_new(options)};
+	members[0] = (struct member){.team = &team, .fold = textin_fold_new(options, folder)};
 	result = fold_first(&members[0], err);
 	team.is_copied = nr > 1 && !input_is_mapped(in);
 	for (unsigned i = 1; i < nr && result == 0; i++) {
-		members[i] = (struct member){.team = &team, .fold = textin_fold_new(options)};
+		members[i] = (struct member){.team = &team, .fold = textin_fold_new(options, NULL)};
 		textin_fold_follow(members[i].fold, textin_fold_first_event(members[0].fold));
 		if (pthread_create(&members[i].thread, NULL, work, &members[i]) != 0) {
 			textin_fold_free(members[i].fold);
@@ -293,7 +293,7 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 		                 chosen_event(&members[0], options));
 	for (unsigned i = 0; i < nr_started && result == 0; i++) {
 		merge_report(report, members[i].fold, &bad_offset);
-		if (!merge_folder(folder, textin_fold_folder(members[i].fold), err))
+		if (i && !merge_folder(folder, textin_fold_folder(members[i].fold), err))
 			result = -1;
 	}
 	if (result == 0)

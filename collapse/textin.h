@@ -21,6 +21,7 @@
 /* ---- header lines (textin_header.c) ---- */
 
 struct textin_header {
+	struct slice left;     /* what stands before the stamp, not read yet */
 	struct slice comm;     /* trimmed; size 0: the line has none */
 	struct slice pid, tid; /* digits or -1; size 0: not there */
 	struct slice event;    /* without its last ":"; size 0: not there */
@@ -31,9 +32,13 @@ struct textin_header {
 
 /*
  * Fills *header where the line has a time stamp, or at least ends in an event
- * name; false for all other lines.
+ * name; false for all other lines. Comm and ids are left to
+ * textin_header_left().
  */
 bool textin_header(struct slice line, struct textin_header *header);
+
+/* Reads comm and ids from `left`. */
+void textin_header_left(struct textin_header *header);
 
 /* Comm and ids of a line that has neither stamp nor event ("spin  1897"). */
 void textin_plain_header(struct slice line, struct textin_header *header);
@@ -77,7 +82,8 @@ struct textin_event {
 
 struct textin_fold;
 
-struct textin_fold *textin_fold_new(const struct format_options *options);
+/* folder: where stacks go; NULL for one of its own. */
+struct textin_fold *textin_fold_new(const struct format_options *options, struct folder *folder);
 void textin_fold_free(struct textin_fold *fold);
 
 /*

@@ -11,7 +11,7 @@
  */
 #define PATH_SLOTS (1u << 17)
 #define NAME_SLOTS (1u << 15)
-#define ROOT_SLOTS (1u << 8)
+#define ROOT_SLOTS (1u << 10)
 
 /* From a line and all behind it to their node. */
 struct path_slot {
@@ -19,7 +19,7 @@ struct path_slot {
 	uint32_t node;
 };
 
-/* From comm and ids to the root frames. */
+/* From what stands before the time stamp to the root frames. */
 struct root_slot {
 	uint64_t key;
 	uint32_t node;
@@ -64,7 +64,7 @@ struct sample {
 
 struct textin_fold {
 	struct format_options options;
-	struct folder folder;
+	struct folder own, *folder;
 	struct format_report report;
 	uint64_t bad_offset;
 	enum state state;
@@ -74,6 +74,8 @@ struct textin_fold {
 	 * read, and used when the next sample has been: by then it has come.
 	 */
 	struct sample now, before;
+	uint32_t counted_node; /* of the one before that */
+	weight_fx counted_weight;
 
 	struct textin_event *events;
 	size_t nr_events, events_capacity;
@@ -90,18 +92,20 @@ struct textin_fold {
 	uint64_t offset;
 };
 
-struct textin_fold *textin_fold_new(const struct format_options *options)
+struct textin_fold *textin_fold_new(const struct format_options *options, struct folder *folder)
 {
 	struct textin_fold *fold = mem_zalloc(sizeof(*fold));
 
 	fold->options = *options;
-	folder_init(&fold->folder);
+	fold->folder = folder ? folder : &fold->own;
+	if (!folder)
+		folder_init(&fold->own);
 	fold->paths = mem_zalloc(PATH_SLOTS * sizeof(*fold->paths));
 	fold->roots = mem_zalloc(ROOT_SLOTS * sizeof(*fold->roots));
 	fold->names = mem_zalloc(NAME_SLOTS * sizeof(*fold->names));
-	fold->no_stack = folder_name(&fold->folder, "[no stack]", 10);
-	fold->exited = folder_name(&fold->folder, "[exited task]", 13);
-	fold->truncated = folder_name(&fold->folder, "[truncated]", 11);
+	fold->no_stack = folder_name(fold->folder, "[no stack]", 10);
+	fold->exited = folder_name(fold->folder, "[exited task]", 13);
+	fold->truncated = folder_name(fold->folder, "[truncated]", 11);
 	return fold;
 }
 
@@ -109,7 +113,8 @@ void textin_fold_free(struct textin_fold *fold)
 {
 	if (!fold)
 		return;
-	folder_release(&fold->folder);
+	if (fold->folder == &fold->own)
+		folder_release(&fold->own);
 	for (size_t i = 0; i < fold->nr_events; i++)
 		free(fold->events[i].name);
 	for (size_t i = 0; i < TEXTIN_MACHINE_MAX; i++)
@@ -227,8 +232,8 @@ static struct textin_event *find_event(struct textin_fold *fold, struct slice na
 	                               .name_size = name.size,
 	                               .is_chosen = is_chosen(fold, name)};
 	if (has_root && event->is_chosen)
-		event->root = folder_child(&fold->folder, 0,
-		                           folder_name(&fold->folder, name.at, name.size));
+		event->root = folder_child(fold->folder, 0,
+		                           folder_name(fold->folder, name.at, name.size));
 	fold->last_event = fold->nr_events - 1;
 	return event;
 }
@@ -251,7 +256,7 @@ static uint32_t compat_root(struct textin_fold *fold, uint32_t root,
 	for (size_t i = 0; i < name.size; i++)
 		if (name.at[i] == ' ')
 			name.at[i] = '_';
-	root = folder_child(&fold->folder, root, folder_name(&fold->folder, name.at, name.size));
+	root = folder_child(fold->folder, root, folder_name(fold->folder, name.at, name.size));
 	buf_release(&name);
 	return root;
 }
@@ -264,7 +269,7 @@ static uint32_t id_root(struct textin_fold *fold, uint32_t root, const char *wha
 	if (!id.size || id.at[0] == '-' || id.size > 20)
 		return root;
 	size = snprintf(text, sizeof(text), "%s %.*s", what, (int)id.size, id.at);
-	return folder_child(&fold->folder, root, folder_name(&fold->folder, text, (size_t)size));
+	return folder_child(fold->folder, root, folder_name(fold->folder, text, (size_t)size));
 }
 
 static uint32_t sample_root(struct textin_fold *fold, uint32_t root,
@@ -275,10 +280,10 @@ static uint32_t sample_root(struct textin_fold *fold, uint32_t root,
 	/* perf prints ":-1 -1" for what was sampled in a task that had gone already */
 	if (options->by_comm && slice_equals(header->comm, ":-1") &&
 	    slice_equals(header->tid, "-1"))
-		root = folder_child(&fold->folder, root, fold->exited);
+		root = folder_child(fold->folder, root, fold->exited);
 	else if (options->by_comm && header->comm.size)
-		root = folder_child(&fold->folder, root,
-		                    folder_name(&fold->folder, header->comm.at, header->comm.size));
+		root = folder_child(fold->folder, root,
+		                    folder_name(fold->folder, header->comm.at, header->comm.size));
 	/* without -F pid the one number is the thread's; it is the best there is */
 	if (options->by_pid)
 		root = id_root(fold, root, "pid", header->pid.size ? header->pid : header->tid);
@@ -287,20 +292,16 @@ static uint32_t sample_root(struct textin_fold *fold, uint32_t root,
 	return root;
 }
 
-static uint32_t cached_root(struct textin_fold *fold, uint32_t root,
-                            const struct textin_header *header)
+/* What stands before the time stamp repeats as it is: comm, ids and cpu. */
+static uint32_t cached_root(struct textin_fold *fold, uint32_t root, struct textin_header *header)
 {
-	uint64_t key = hash_u64(root, hash_bytes(header->comm.at, header->comm.size));
-	struct root_slot *slot;
+	uint64_t key = hash_u64(root, hash_bytes(header->left.at, header->left.size)) | 1;
+	struct root_slot *slot = &fold->roots[key >> 32 & (ROOT_SLOTS - 1)];
 
-	if (fold->options.by_pid || fold->options.by_tid || slice_equals(header->tid, "-1")) {
-		key = hash_u64(key, hash_bytes(header->pid.at, header->pid.size));
-		key = hash_u64(key, hash_bytes(header->tid.at, header->tid.size));
-	}
-	key |= 1;
-	slot = &fold->roots[key >> 32 & (ROOT_SLOTS - 1)];
-	if (slot->key != key)
+	if (slot->key != key) {
+		textin_header_left(header);
 		*slot = (struct root_slot){key, sample_root(fold, root, header)};
+	}
 	return slot->node;
 }
 
@@ -333,13 +334,13 @@ static uint32_t add_line(struct textin_fold *fold, uint32_t node, const struct s
 	size_t nr;
 
 	if (named->key == key && !line->srcline)
-		return folder_child(&fold->folder, node, named->name);
-	nr = textin_names(&fold->folder, &fold->options, (struct slice){line->at, line->size},
+		return folder_child(fold->folder, node, named->name);
+	nr = textin_names(fold->folder, &fold->options, (struct slice){line->at, line->size},
 	                  (struct slice){line->srcline_at, line->srcline},
 	                  sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0},
 	                  names);
 	for (size_t i = 0; i < nr; i++)
-		node = folder_child(&fold->folder, node, names[i]);
+		node = folder_child(fold->folder, node, names[i]);
 	if (nr == 1 && !line->srcline)
 		*named = (struct name_slot){key, names[0]};
 	return node;
@@ -376,21 +377,30 @@ static uint32_t stack_node(struct textin_fold *fold, const struct sample *sample
 	return node;
 }
 
-/* Counts the sample before the one that was read last. */
-static bool count_before(struct textin_fold *fold, struct err *err)
+static bool count(struct textin_fold *fold, struct err *err)
 {
-	struct sample *sample = &fold->before;
-	uint32_t node;
-
-	if (!sample->is_whole)
-		return true;
-	node = stack_node(fold, sample);
-	sample->is_whole = false;
-	sample->nr_lines = 0;
-	if (!folder_count(&fold->folder, node, sample->weight)) {
+	if (!folder_count(fold->folder, fold->counted_node, fold->counted_weight)) {
 		format_too_large(err);
 		return false;
 	}
+	fold->counted_weight = 0;
+	return true;
+}
+
+/* Finds the node of the sample before the one that was read last. */
+static bool count_before(struct textin_fold *fold, struct err *err)
+{
+	struct sample *sample = &fold->before;
+
+	if (!count(fold, err))
+		return false;
+	if (!sample->is_whole)
+		return true;
+	fold->counted_node = stack_node(fold, sample);
+	fold->counted_weight = sample->weight;
+	__builtin_prefetch(&fold->folder->nodes[fold->counted_node], 1);
+	sample->is_whole = false;
+	sample->nr_lines = 0;
 	fold->report.nr_samples++;
 	return true;
 }
@@ -429,9 +439,9 @@ static bool end_sample(struct textin_fold *fold, struct err *err)
 
 	if (fold->state == STATE_HEADER || fold->state == STATE_FRAMES) {
 		if (UNLIKELY(sample->nr_lines >= MAX_STACK) && !is_compat && is_truncated(sample))
-			sample->root = folder_child(&fold->folder, sample->root, fold->truncated);
+			sample->root = folder_child(fold->folder, sample->root, fold->truncated);
 		if (!sample->nr_lines && !(is_compat && sample->root))
-			sample->root = folder_child(&fold->folder, sample->root, fold->no_stack);
+			sample->root = folder_child(fold->folder, sample->root, fold->no_stack);
 		sample->is_whole = true;
 		prepare(fold, sample);
 		if (!count_before(fold, err))
@@ -485,19 +495,18 @@ static bool has_text(struct slice s)
 	return false;
 }
 
-static bool begin_sample(struct textin_fold *fold, const struct textin_header *header,
-                         struct slice line)
+static bool begin_sample(struct textin_fold *fold, struct textin_header *header, struct slice line)
 {
 	struct slice frame = textin_inline_frame(header->rest);
-	struct textin_header compat = *header;
+	const bool is_compat = fold->options.flamegraph_compat;
 	struct textin_event *event;
 
 	/* there an event counts only where nothing follows it, as its period does */
-	if (fold->options.flamegraph_compat && !frame.size && has_text(header->rest)) {
-		compat.event.size = 0;
-		compat.period = 1;
+	if (is_compat && !frame.size && has_text(header->rest)) {
+		header->event.size = 0;
+		header->period = 1;
 	}
-	event = find_event(fold, compat.event);
+	event = find_event(fold, header->event);
 	event->nr_samples++;
 	if (!event->is_chosen) {
 		fold->report.nr_left_out++;
@@ -506,17 +515,16 @@ static bool begin_sample(struct textin_fold *fold, const struct textin_header *h
 	}
 	fold->now.weight = WEIGHT_ONE;
 	if (fold->options.count != COUNT_SAMPLES)
-		fold->now.weight = weight_from_u64(compat.period);
+		fold->now.weight = weight_from_u64(header->period);
 	if (fold->options.count == COUNT_TIME)
 		fold->now.weight /= 1000;
-	if (fold->options.flamegraph_compat) {
-		if (!textin_header_compat(line, &compat)) {
-			if (!compat.pid.size)
-				compat.pid = (struct slice){"?", 1};
-		}
-		fold->now.root = compat_root(fold, event->root, &compat);
-		fold->now.is_java = slice_starts(compat.comm, "java");
-		if (!compat.period)
+	if (is_compat) {
+		textin_header_left(header);
+		if (!textin_header_compat(line, header) && !header->pid.size)
+			header->pid = (struct slice){"?", 1};
+		fold->now.root = compat_root(fold, event->root, header);
+		fold->now.is_java = slice_starts(header->comm, "java");
+		if (!header->period)
 			fold->now.weight = WEIGHT_ONE;
 	} else {
 		fold->now.root = cached_root(fold, event->root, header);
@@ -711,7 +719,7 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 			return false;
 	}
 	/* nothing of the text is needed any more behind this */
-	return end_sample(fold, err) && count_before(fold, err);
+	return end_sample(fold, err) && count_before(fold, err) && count(fold, err);
 }
 
 const char *textin_fold_first_event(const struct textin_fold *fold)
@@ -727,7 +735,7 @@ void textin_fold_follow(struct textin_fold *fold, const char *event)
 
 struct folder *textin_fold_folder(struct textin_fold *fold)
 {
-	return &fold->folder;
+	return fold->folder;
 }
 
 const struct format_report *textin_fold_report(const struct textin_fold *fold)

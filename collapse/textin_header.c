@@ -193,7 +193,7 @@ bool textin_header(struct slice line, struct textin_header *header)
 	*header = (struct textin_header){.period = 1};
 	if (find_stamp(line, &stamp)) {
 		header->has_stamp = true;
-		read_left(between(line.at, stamp.at), header);
+		header->left = between(line.at, stamp.at);
 		read_right(between(stamp.at + stamp.size, line.at + line.size), header);
 		return true;
 	}
@@ -211,17 +211,23 @@ bool textin_header(struct slice line, struct textin_header *header)
 		if (cut_last(&before, &other) && (is_cpu(other) || take_ids(other, header))) {
 			header->has_period = true;
 			line = rest;
+			header->tid = header->pid = (struct slice){NULL, 0};
 		} else {
 			header->period = 1;
 		}
 	}
-	read_left(line, header);
+	header->left = line;
 	return true;
+}
+
+void textin_header_left(struct textin_header *header)
+{
+	read_left(header->left, header);
 }
 
 void textin_plain_header(struct slice line, struct textin_header *header)
 {
-	*header = (struct textin_header){.period = 1};
+	*header = (struct textin_header){.period = 1, .left = line};
 	read_left(line, header);
 }
 
