@@ -50,6 +50,11 @@ static void push_ip(struct frames *frames, const struct thread *thread, enum con
 	uint64_t tag = version << 1 | is_return;
 	struct frames_cached *cached = &frames->cache[hash_u64(ip, tag) & (CACHE_SIZE - 1)];
 
+	/* a JIT puts new code where old code was, and tells nobody of a new version */
+	if (!is_kernel && thread->process->jitdump) {
+		push(frames, places_of_user(&frames->places, thread->process, ip, is_return), ip);
+		return;
+	}
 	/* a version belongs to one address space only, so it says which process */
 	if (cached->version != tag || cached->ip != ip) {
 		uint32_t place =
@@ -245,12 +250,13 @@ static void unwind_user(struct frames *frames, const struct thread *thread,
 		const struct unwind_frame *frame = &frames->unwound[i];
 
 		push(frames,
-		     frame->module ? places_id(&frames->places,
-		                               &(struct place){.module = frame->module,
-		                                               .off = frame->off,
-		                                               .is_return = frame->is_return}) :
-		                     places_of_user(&frames->places, thread->process, frame->ip,
-		                                    frame->is_return),
+		     frame->module && frame->module->key.kind != MODULE_JIT ?
+		             places_id(&frames->places,
+		                       &(struct place){.module = frame->module,
+		                                       .off = frame->off,
+		                                       .is_return = frame->is_return}) :
+		             places_of_user(&frames->places, thread->process, frame->ip,
+		                            frame->is_return),
 		     frame->ip);
 	}
 }

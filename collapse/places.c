@@ -90,7 +90,14 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 	if (map) {
 		place.off = ip - map->start + map->pgoff;
 		place.module = map->module;
-	} else {
+	}
+	if (process->jitdump && (!map || map->module->key.kind == MODULE_JIT)) {
+		uint32_t text = session_jit_name(places->session, process, ip - is_return);
+
+		if (text != UINT32_MAX)
+			return places_of_text(places, text, false);
+	}
+	if (!map) {
 		place.module = session_unknown_module(places->session, process);
 	}
 	return places_id(places, &place);

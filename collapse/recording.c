@@ -344,6 +344,7 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 		begin(rec);
 	if (rec->has_failed)
 		return;
+	rec->session.now = time;
 	switch (record->type) {
 	case PERF_RECORD_SAMPLE:
 		take_sample(rec, record, event);

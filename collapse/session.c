@@ -1,9 +1,11 @@
 #include "share/compat.h"
 #include "collapse/session.h"
 
+#include "collapse/jitdump.h"
 #include "share/mem.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #define COMM_UNKNOWN UINT32_MAX
 #define KERNEL_PID   (-1)
@@ -22,6 +24,7 @@ void session_release(struct session *session)
 		free(session->threads[i]);
 	for (size_t i = 0; i < session->nr_process_slots; i++) {
 		if (session->processes[i]) {
+			jitdump_free(session->processes[i]->jit);
 			maps_unref(session->processes[i]->maps);
 			maps_unref(session->processes[i]->replaced);
 		}
@@ -159,6 +162,14 @@ struct thread *session_thread(struct session *session, int32_t pid, int32_t tid)
 
 /* ---- records ---- */
 
+static void drop_jitdump(struct process *process)
+{
+	jitdump_free(process->jit);
+	process->jit = NULL;
+	process->jitdump = NULL;
+	process->jit_tried = false;
+}
+
 static void take_comm(struct session *session, const struct record *record)
 {
 	struct perfrec_cursor c = reader_body(session->reader, record);
@@ -176,7 +187,7 @@ static void take_comm(struct session *session, const struct record *record)
 		maps_unref(thread->process->replaced);
 		thread->process->replaced = thread->process->maps;
 		thread->process->maps = maps_new();
-		thread->process->jitdump = NULL;
+		drop_jitdump(thread->process);
 	}
 }
 
@@ -211,7 +222,7 @@ static void take_fork(struct session *session, const struct record *record)
 		child->process->maps = record->misc & PERF_RECORD_MISC_FORK_EXEC ?
 		                               maps_new() :
 		                               maps_share(parent->process->maps);
-		child->process->jitdump = NULL;
+		drop_jitdump(child->process);
 		child->process->nr_threads = 1;
 		maps_unref(old);
 		maps_unref(child->process->replaced);
@@ -491,4 +502,36 @@ void session_record(struct session *session, const struct record *record)
 		take_cgroup(session, record);
 		break;
 	}
+}
+
+static struct jitdump *open_jitdump(const struct process *process)
+{
+	char path[4096];
+	struct stat st;
+	struct err err = {0};
+	struct jitdump *jitdump;
+	bool runs;
+
+	snprintf(path, sizeof(path), "/proc/%d", process->pid);
+	runs = stat(path, &st) == 0;
+	jitdump = jitdump_open(process->jitdump, runs ? &st.st_uid : NULL, &err);
+	if (!jitdump && runs) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", process->pid, process->jitdump);
+		jitdump = jitdump_open(path, &st.st_uid, &err);
+	}
+	return jitdump;
+}
+
+uint32_t session_jit_name(struct session *session, struct process *process, uint64_t ip)
+{
+	const struct jitdump_code *code;
+
+	if (!process->jitdump)
+		return UINT32_MAX;
+	if (!process->jit_tried) {
+		process->jit_tried = true;
+		process->jit = open_jitdump(process);
+	}
+	code = process->jit ? jitdump_find(process->jit, ip, session->now) : NULL;
+	return code ? strtab_cstr(&session->texts, code->name) : UINT32_MAX;
 }

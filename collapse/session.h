@@ -14,6 +14,8 @@
 #include "share/compat.h"
 #include "share/strtab.h"
 
+struct jitdump;
+
 struct process {
 	int32_t pid;
 	struct maps *maps;      /* never NULL */
@@ -21,6 +23,8 @@ struct process {
 	struct module *unknown; /* of code outside of every map; made when first needed */
 	uint32_t nr_threads;    /* that have not exited */
 	const char *jitdump;    /* in texts; path of its jit-PID.dump, or NULL */
+	struct jitdump *jit;    /* the dump, opened when first needed; NULL */
+	bool jit_tried;
 };
 
 struct thread {
@@ -46,6 +50,7 @@ struct session {
 	struct thread **threads; /* open addressing by tid */
 	struct process **processes;
 	size_t nr_thread_slots, nr_threads, nr_process_slots, nr_processes;
+	uint64_t now;    /* time of the record at hand; kept by the user */
 	uint64_t nr_bad; /* records too short for their type */
 };
 
@@ -79,5 +84,11 @@ struct module *session_unknown_module(struct session *session, struct process *p
 
 /* The path of a control group, or UINT32_MAX. */
 uint32_t session_cgroup_path(const struct session *session, uint64_t id);
+
+/*
+ * The name of the code that the process's JIT had at the address at the time
+ * `now`, as its jitdump file tells (jitdump.h); UINT32_MAX where it does not.
+ */
+uint32_t session_jit_name(struct session *session, struct process *process, uint64_t ip);
 
 #endif

@@ -2,6 +2,7 @@
 #include "share/compat.h"
 
 #include "collapse/demangle.h"
+#include "collapse/jitdump.h"
 #include "collapse/kallsyms.h"
 #include "collapse/perfmap.h"
 #include "collapse/ranges.h"
@@ -363,4 +364,101 @@ Test(symbolize, B55_vdso)
 	symbolizer_free(symbolizer);
 	modules_free(modules);
 	strtab_release(&names);
+}
+
+/* ---- jitdump ---- */
+
+static void put(struct buf *to, uint64_t value, unsigned size)
+{
+	buf_add(to, &value, size);
+}
+
+static void put_header(struct buf *to)
+{
+	put(to, 0x4A695444, 4);
+	put(to, 1, 4);
+	put(to, 40, 4);
+	put(to, 62, 4);
+	put(to, 0, 4);
+	put(to, 4242, 4);
+	put(to, 0, 8);
+	put(to, 0, 8);
+}
+
+static void put_load(struct buf *to, uint64_t time, uint64_t address, uint64_t size, uint64_t index,
+                     const char *name)
+{
+	put(to, 0, 4);
+	put(to, 16 + 40 + strlen(name) + 1 + size, 4);
+	put(to, time, 8);
+	put(to, 4242, 4);
+	put(to, 4242, 4);
+	put(to, address, 8);
+	put(to, address, 8);
+	put(to, size, 8);
+	put(to, index, 8);
+	buf_add(to, name, strlen(name) + 1);
+	for (uint64_t i = 0; i < size; i++)
+		buf_char(to, '\x90');
+}
+
+static void put_move(struct buf *to, uint64_t time, uint64_t from, uint64_t address, uint64_t size,
+                     uint64_t index)
+{
+	put(to, 1, 4);
+	put(to, 16 + 48, 4);
+	put(to, time, 8);
+	put(to, 4242, 4);
+	put(to, 4242, 4);
+	put(to, address, 8);
+	put(to, from, 8);
+	put(to, address, 8);
+	put(to, size, 8);
+	put(to, index, 8);
+}
+
+static void check_jit(struct jitdump *jitdump, uint64_t address, uint64_t time, const char *want)
+{
+	const struct jitdump_code *code = jitdump_find(jitdump, address, time);
+
+	cr_assert(code ? want && strcmp(code->name, want) == 0 : !want, "%llx at %llu: %s",
+	          (unsigned long long)address, (unsigned long long)time,
+	          code ? code->name : "nothing");
+}
+
+Test(jitdump, B53_right_over_time)
+{
+	struct buf dump = {0};
+	struct jitdump *jitdump;
+
+	put_header(&dump);
+	put_load(&dump, 100, 0x1000, 0x20, 1, "old");
+	put_load(&dump, 100, 0x2000, 0x20, 2, "moves away");
+	put_load(&dump, 200, 0x1000, 0x20, 3, "new");
+	put_move(&dump, 300, 0x2000, 0x3000, 0x20, 2);
+	put_load(&dump, 400, 0x0ff0, 0x100, 4, "over all");
+	/* lines of code, and a last record that was cut off */
+	put(&dump, 2, 4);
+	put(&dump, 32, 4);
+	put(&dump, 450, 8);
+	put(&dump, 0, 8);
+	put(&dump, 0, 8);
+	put(&dump, 0, 4);
+	put(&dump, 100, 4);
+	jitdump = jitdump_parse(dump.at, dump.size);
+	cr_assert(jitdump != NULL);
+	cr_assert(!jitdump->is_bad);
+	check_jit(jitdump, 0x1000, 150, "old");
+	check_jit(jitdump, 0x101f, 250, "new");
+	check_jit(jitdump, 0x1010, 450, "over all");
+	check_jit(jitdump, 0x1020, 150, "over all");
+	check_jit(jitdump, 0x2000, 350, "moves away");
+	check_jit(jitdump, 0x3010, 350, "moves away");
+	check_jit(jitdump, 0x3020, 350, NULL);
+	/* sampled before it was announced */
+	check_jit(jitdump, 0x1000, 50, "old");
+	jitdump_free(jitdump);
+	cr_assert(jitdump_parse("not a dump, but as long as a header would be", 44) == NULL);
+	cr_assert(jitdump_parse("x", 1) == NULL);
+	buf_release(&dump);
 }
