@@ -3,6 +3,8 @@
 
 void json_init(struct json *json, struct slice text)
 {
+	if (!text.at)
+		text.at = "";
 	*json = (struct json){text.at, text.at + text.size, text.at, NULL, 0};
 	if (slice_starts(text, "\xef\xbb\xbf"))
 		json->at += 3;
