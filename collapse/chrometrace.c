@@ -228,7 +228,7 @@ static void take_event(struct trace *trace, struct json *json, struct event *eve
 	struct slice key;
 	bool has_length = false;
 
-	*event = (struct event){.name_text = name_text};
+	*event = (struct event){.name_text = name_text, .id = {"", 0}};
 	if (!json_object(json))
 		return;
 	while (json_key(json, &key)) {

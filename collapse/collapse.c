@@ -9,6 +9,7 @@
 
 #include "collapse/folder.h"
 #include "collapse/format.h"
+#include "collapse/to.h"
 #include "collapse/recording.h"
 #include "collapse/recursion.h"
 #include "share/folded.h"
@@ -52,6 +53,7 @@ enum option {
 	OPT_INPUT_CHECK,
 	OPT_FROM,
 	OPT_FORMATS,
+	OPT_TO,
 	OPT_OFF_CPU,
 	OPT_WALL,
 	OPT_SPLIT,
@@ -102,7 +104,8 @@ static const struct opt table[] = {
         {OPT_SAMPLES, 0, "samples", NULL, "print each sample, as perf script does, do not fold"},
         {OPT_INPUT_CHECK, 0, "input-check", "[json]", "tell what is in a recording, do not fold"},
         {OPT_FROM, 0, "from", "FORMAT", "the format of the input (default: by its contents)"},
-        {OPT_FORMATS, 0, "formats", NULL, "list the formats that can be read"},
+        {OPT_TO, 0, "to", "FORMAT", "write folded (default), pprof, speedscope, firefox, ..."},
+        {OPT_FORMATS, 0, "formats", NULL, "list the formats that can be read and written"},
         {OPT_FOLD_RECURSION, 0, "fold-recursion", "HOW", "shorten recursion: direct or cycles"},
         {OPT_COMPAT, 0, "compat", "TOOL", "print what this tool prints: flamegraph"},
         {OPT_COMPAT_KERNEL, 0, "kernel", NULL, NULL},
@@ -123,6 +126,7 @@ struct run {
 	struct recording_options recording;
 	struct format_options format;
 	const struct format *from;
+	const struct to_format *to; /* NULL: folded stacks */
 	const char *output;
 	enum recursion recursion;
 	bool no_header, print_samples, check, has_by;
@@ -276,6 +280,22 @@ static int parse_from(struct run *run, const char *arg, struct err *err)
 	return err_set(err, "unknown format '%s'; '--formats' lists all", arg);
 }
 
+static int parse_to(struct run *run, const char *arg, struct err *err)
+{
+	const char *names[16], *near;
+	size_t nr = 0;
+
+	run->to = to_format_by_name(arg);
+	if (run->to)
+		return 0;
+	for (; to_formats[nr] && nr < ARRAY_SIZE(names); nr++)
+		names[nr] = to_formats[nr]->name;
+	near = opts_nearest(arg, names, nr);
+	if (near)
+		return err_set(err, "'--to %s' is not known; did you mean '%s'?", arg, near);
+	return err_set(err, "'--to %s' is not known; '--formats' lists all", arg);
+}
+
 static int parse_threads(struct run *run, const char *arg, struct err *err)
 {
 	uint64_t nr;
@@ -394,6 +414,8 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 	case OPT_SAMPLES:
 		run->print_samples = true;
 		return 0;
+	case OPT_TO:
+		return parse_to(run, arg, err);
 	case OPT_FROM:
 		return parse_from(run, arg, err);
 	case OPT_VALUE:
@@ -439,6 +461,9 @@ static int list_formats(struct err *err)
 	printf("%-16s %s\n", "perf.data", "recordings of perf record, collect and simpleperf");
 	for (size_t i = 0; formats[i]; i++)
 		printf("%-16s %s\n", formats[i]->name, formats[i]->about);
+	printf("\nwritten with --to:\n");
+	for (size_t i = 0; to_formats[i]; i++)
+		printf("%-16s %s\n", to_formats[i]->name, to_formats[i]->about);
 	if (fflush(stdout) != 0) {
 		err_sys(err, "cannot write to stdout");
 		return msg_fail(err);
@@ -619,10 +644,6 @@ static void describe_formats(struct run *run)
 {
 	const struct format_report *report = &run->format_report;
 
-	if (report->event[0])
-		folded_header_set(&run->header, "event", "%s", report->event);
-	if (report->unit[0])
-		folded_header_set(&run->header, "unit", "%s", report->unit);
 	if (report->nr_lost)
 		folded_header_set(&run->header, "lost", "%llu records",
 		                  (unsigned long long)report->nr_lost);
@@ -670,6 +691,21 @@ static int fold_inputs(struct run *run, struct output *out, struct err *err)
 	return result;
 }
 
+static int write_stacks(const struct run *run, struct output *out, struct err *err)
+{
+	if (run->to && run->to->is_binary && !run->output && isatty(STDOUT_FILENO))
+		return err_set(err,
+		               "'--to %s' writes bytes that are not for a terminal; name a "
+		               "file with -o",
+		               run->to->name);
+	if (run->to)
+		return run->to->write(&run->folder, &run->header, out, err);
+	if (!run->no_header)
+		folded_header_write(&run->header, out);
+	folder_write(&run->folder, out);
+	return 0;
+}
+
 static int fold_all(struct run *run)
 {
 	struct output out;
@@ -690,9 +726,10 @@ static int fold_all(struct run *run)
 	if (!run->print_samples && !run->check) {
 		recursion_fold(&run->folder, run->recursion);
 		describe_formats(run);
-		if (!run->no_header)
-			folded_header_write(&run->header, &out);
-		folder_write(&run->folder, &out);
+		if (write_stacks(run, &out, &err) < 0) {
+			output_discard(&out);
+			return msg_fail(&err);
+		}
 	}
 	if (output_close(&out, &err) < 0)
 		return msg_fail(&err);

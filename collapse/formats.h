@@ -10,6 +10,7 @@
 #define FORMATS(X) \
 	X(perf_script) \
 	X(folded) \
+	X(json) \
 	X(cpuprofile) \
 	X(heapprofile) \
 	X(chrome_trace) \

@@ -40,7 +40,8 @@ struct reading {
 	size_t nr_profiles, profiles_capacity;
 	struct arena texts; /* profiles that were strings */
 	struct tables shared;
-	int64_t pid; /* of the profile at hand, or -1 */
+	int64_t pid;     /* of the profile at hand, or -1 */
+	bool is_our_own; /* written by to_firefox.c: its one thread is none */
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -193,16 +194,15 @@ static struct slice without_place(struct slice text)
 	return text;
 }
 
+/* is_location: gecko's own strings hold the place of JavaScript too. */
 static uint32_t frame_name(struct reading *reading, struct names *names, int64_t string,
-                           int64_t resource_name)
+                           int64_t resource_name, bool is_location)
 {
 	struct slice text = string_at(names, string);
 	struct buf name = {0};
 	uint32_t id;
 
-	if (slice_equals(text, "(root)"))
-		return STACKTABLE_NONE;
-	if (!reading->options->srcline)
+	if (is_location && !reading->options->srcline)
 		text = without_place(text);
 	buf_add(&name, text.at, text.size);
 	/* an address without a symbol says more with its library */
@@ -244,7 +244,7 @@ static void build(struct reading *reading, struct tables *tables)
 		int64_t string = func.nr ? value_at(&name, f) : value_at(&location, (int64_t)i);
 		int64_t library = func.nr ? value_at(&resource_name, value_at(&resource, f)) : -1;
 
-		frame_names[i] = frame_name(reading, &names, string, library);
+		frame_names[i] = frame_name(reading, &names, string, library, !func.nr);
 	}
 	for (size_t i = 0; i < frame.nr; i++) {
 		int64_t f = frame.at[i], parent = value_at(&prefix, (int64_t)i);
@@ -254,6 +254,7 @@ static void build(struct reading *reading, struct tables *tables)
 		        parent < 0 || parent >= UINT32_MAX ? STACKTABLE_NONE : (uint32_t)parent,
 		        f < 0 || (uint64_t)f >= nr_frames ? STACKTABLE_NONE : frame_names[f]);
 	}
+	stacktable_drop_root(&tables->table, reading->folder);
 	tables->is_built = true;
 	free(frame_names);
 	free(location.at);
@@ -391,8 +392,10 @@ static int take_thread(struct reading *reading, struct json *json, struct err *e
 		if (!tables->is_built)
 			build(reading, tables);
 		result = fold_samples(reading, tables, samples,
-		                      format_root(reading->folder, reading->options, name.at,
-		                                  name.size, pid, tid),
+		                      reading->is_our_own ?
+		                              0 :
+		                              format_root(reading->folder, reading->options,
+		                                          name.at, name.size, pid, tid),
 		                      err);
 	}
 	stacktable_release(&own.table);
@@ -433,6 +436,7 @@ static int take_threads(struct reading *reading, struct slice threads, struct er
 
 static int take_profile(struct reading *reading, struct slice text, struct err *err)
 {
+	static const char own[] = "\"product\":\"flame-collapse\"";
 	struct slice key, threads = {0};
 	struct json json;
 	int result;
@@ -443,7 +447,11 @@ static int take_profile(struct reading *reading, struct slice text, struct err *
 	if (!json_object(&json))
 		return 0;
 	while (json_key(&json, &key)) {
-		if (slice_equals(key, "threads")) {
+		if (slice_equals(key, "meta")) {
+			struct slice meta = json_take(&json);
+
+			reading->is_our_own = memmem(meta.at, meta.size, own, sizeof(own) - 1);
+		} else if (slice_equals(key, "threads")) {
 			threads = json_take(&json);
 		} else if (slice_equals(key, "shared") && json_peek(&json) == '{') {
 			json_object(&json);

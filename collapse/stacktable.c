@@ -46,3 +46,12 @@ uint32_t stacktable_node(struct stacktable *table, struct folder *folder, uint32
 	}
 	return node;
 }
+
+void stacktable_drop_root(struct stacktable *table, const struct folder *folder)
+{
+	uint32_t name = strtab_find(&folder->names, "(root)", 6);
+
+	for (size_t row = 0; row < table->nr && name != UINT32_MAX; row++)
+		if (table->rows[row].name == name && table->rows[row].parent == STACKTABLE_NONE)
+			table->rows[row].name = STACKTABLE_NONE;
+}

@@ -36,4 +36,10 @@ uint32_t stacktable_add(struct stacktable *table, uint32_t parent, uint32_t name
 uint32_t stacktable_node(struct stacktable *table, struct folder *folder, uint32_t root,
                          uint32_t row);
 
+/*
+ * V8 and gecko hang all stacks below one frame of their own, "(root)": takes
+ * it out, where it has no parent.
+ */
+void stacktable_drop_root(struct stacktable *table, const struct folder *folder);
+
 #endif

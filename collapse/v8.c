@@ -85,6 +85,7 @@ static void take_tree(struct jsontree *tree, struct json *json, struct folder *f
 static int fold_tree(struct jsontree *tree, struct folder *folder, struct format_report *report,
                      struct err *err)
 {
+	stacktable_drop_root(&tree->table, folder);
 	for (uint32_t row = 0; row < tree->nr; row++)
 		if (tree->self[row] &&
 		    !format_count(folder, stacktable_node(&tree->table, folder, 0, row),

@@ -27,8 +27,6 @@ uint32_t v8_frame_name(struct folder *folder, const struct format_options *optio
 	struct buf name = {0};
 	uint32_t id;
 
-	if (slice_equals(function, "(root)"))
-		return STACKTABLE_NONE;
 	if (function.size)
 		buf_add(&name, function.at, function.size);
 	else
@@ -166,6 +164,7 @@ static void link_nodes(struct v8_profile *profile)
 		                                          idmap_get(&profile->rows, node->parent) :
 		                                          idmap_get(&profile->parents, node->id);
 	}
+	stacktable_drop_root(&profile->table, profile->folder);
 }
 
 /* 10^-9 microseconds from sample i to the next, never below 0. */

@@ -51,7 +51,7 @@ void v8_profile_object(struct v8_profile *profile, struct json *json);
 uint32_t v8_call_frame(struct json *json, struct folder *folder,
                        const struct format_options *options, struct buf *text);
 
-/* The frame of a function; STACKTABLE_NONE for "(root)". line counts from 0, -1 = unknown. */
+/* The frame of a function. line counts from 0, -1 = unknown. */
 uint32_t v8_frame_name(struct folder *folder, const struct format_options *options,
                        struct slice function, struct slice url, int64_t line);
 
