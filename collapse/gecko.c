@@ -18,10 +18,8 @@
 #include "collapse/stacktable.h"
 #include "share/mem.h"
 
-#define MICRO 1000 /* weights are kept in 10^-6 of the unit */
-
 struct column {
-	int64_t *at; /* -1 for null, negative and missing */
+	__int128 *at; /* indices, or 10^-9 of a number; -1 for null, negative and missing */
 	size_t nr, capacity;
 };
 
@@ -60,16 +58,16 @@ static int detect(struct slice head, bool is_all UNUSED)
 
 /* ---- tables ---- */
 
-static void add_value(struct column *column, struct json *json, int scale)
+static void add_value(struct column *column, struct json *json, bool is_index)
 {
 	__int128 value = -1;
 
 	MEM_GROW(column->at, column->nr, column->capacity);
-	if (scale == 1)
+	if (is_index)
 		value = json_index(json);
-	else if (json_fixed(json, &value))
-		value = value / (WEIGHT_ONE / scale);
-	column->at[column->nr++] = value > INT64_MAX || value < 0 ? -1 : (int64_t)value;
+	else if (!json_fixed(json, &value) || value < 0)
+		value = -1;
+	column->at[column->nr++] = value;
 }
 
 /* Row form: the place of a column in {"schema": {NAME: PLACE}}; -1 = not there. */
@@ -89,7 +87,7 @@ static int64_t schema_place(struct json *json, const char *name)
 	return place;
 }
 
-static void rows_column(struct json *json, int64_t place, struct column *column, int scale)
+static void rows_column(struct json *json, int64_t place, struct column *column, bool is_index)
 {
 	if (!json_array(json))
 		return;
@@ -99,7 +97,7 @@ static void rows_column(struct json *json, int64_t place, struct column *column,
 		if (json_array(json)) {
 			for (int64_t i = 0; json_item(json); i++) {
 				if (i == place)
-					add_value(column, json, scale);
+					add_value(column, json, is_index);
 				else
 					json_skip(json);
 			}
@@ -111,8 +109,8 @@ static void rows_column(struct json *json, int64_t place, struct column *column,
 	}
 }
 
-/* A column of a table in either form; scale: value times this, as a whole number. */
-static void load_column(struct slice table, const char *name, struct column *column, int scale)
+/* A column of a table in either form. */
+static void load_column(struct slice table, const char *name, struct column *column, bool is_index)
 {
 	struct slice key, data = {0};
 	struct json json;
@@ -125,25 +123,25 @@ static void load_column(struct slice table, const char *name, struct column *col
 		if (slice_equals(key, "schema"))
 			place = schema_place(&json, name);
 		else if (slice_equals(key, "data") && place >= 0)
-			rows_column(&json, place, column, scale);
+			rows_column(&json, place, column, is_index);
 		else if (slice_equals(key, "data"))
 			data = json_take(&json);
 		else if (slice_equals(key, name) && json_peek(&json) == '[') {
 			json_array(&json);
 			while (json_item(&json))
-				add_value(column, &json, scale);
+				add_value(column, &json, is_index);
 		} else
 			json_skip(&json);
 	}
 	if (place >= 0 && data.at && !column->nr) {
 		json_init(&json, data);
-		rows_column(&json, place, column, scale);
+		rows_column(&json, place, column, is_index);
 	}
 }
 
 static int64_t value_at(const struct column *column, int64_t row)
 {
-	return row >= 0 && (uint64_t)row < column->nr ? column->at[row] : -1;
+	return row >= 0 && (uint64_t)row < column->nr ? (int64_t)column->at[row] : -1;
 }
 
 /* ---- names ---- */
@@ -229,13 +227,13 @@ static void build(struct reading *reading, struct tables *tables)
 	size_t nr_frames;
 
 	load_strings(&names, tables->strings);
-	load_column(tables->frames, "location", &location, 1); /* gecko */
-	load_column(tables->frames, "func", &func, 1);         /* processed */
-	load_column(tables->funcs, "name", &name, 1);
-	load_column(tables->funcs, "resource", &resource, 1);
-	load_column(tables->resources, "name", &resource_name, 1);
-	load_column(tables->stacks, "prefix", &prefix, 1);
-	load_column(tables->stacks, "frame", &frame, 1);
+	load_column(tables->frames, "location", &location, true); /* gecko */
+	load_column(tables->frames, "func", &func, true);         /* processed */
+	load_column(tables->funcs, "name", &name, true);
+	load_column(tables->funcs, "resource", &resource, true);
+	load_column(tables->resources, "name", &resource_name, true);
+	load_column(tables->stacks, "prefix", &prefix, true);
+	load_column(tables->stacks, "frame", &frame, true);
 
 	nr_frames = MAX_OF(location.nr, func.nr);
 	frame_names = mem_resize(NULL, nr_frames + 1, sizeof(*frame_names));
@@ -247,7 +245,7 @@ static void build(struct reading *reading, struct tables *tables)
 		frame_names[i] = frame_name(reading, &names, string, library, !func.nr);
 	}
 	for (size_t i = 0; i < frame.nr; i++) {
-		int64_t f = frame.at[i], parent = value_at(&prefix, (int64_t)i);
+		int64_t f = (int64_t)frame.at[i], parent = value_at(&prefix, (int64_t)i);
 
 		stacktable_add(
 		        &tables->table,
@@ -324,16 +322,16 @@ static int fold_samples(struct reading *reading, struct tables *tables, struct s
 	struct column stack = {0}, weight = {0};
 	int result = 0;
 
-	load_column(samples, "stack", &stack, 1);
-	load_column(samples, "weight", &weight, MICRO * 1000);
+	load_column(samples, "stack", &stack, true);
+	load_column(samples, "weight", &weight, false);
 	weight_type(reading, samples);
 	for (size_t i = 0; i < stack.nr && !result; i++) {
-		int64_t row = stack.at[i];
+		int64_t row = (int64_t)stack.at[i];
 		weight_fx w = WEIGHT_ONE;
 		uint32_t node;
 
 		if (weight.nr) /* a null weighs nothing; below zero is a deallocation */
-			w = (weight_fx)MAX_OF(value_at(&weight, (int64_t)i), 0) * MICRO;
+			w = i < weight.nr && weight.at[i] > 0 ? (weight_fx)weight.at[i] : 0;
 		if (row >= 0 && (uint64_t)row >= tables->table.nr) {
 			format_bad(reading->report, "sample %zu: there is no stack %lld", i,
 			           (long long)row);

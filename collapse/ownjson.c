@@ -71,8 +71,7 @@ static int take_stacks(struct json *json, const uint32_t *names, size_t nr_names
 		}
 		node = folder_child(folder, values[0] < 0 ? 0 : nodes[values[0]], names[values[1]]);
 		nodes[nr++] = node;
-		if (values[2] &&
-		    !format_count(folder, node, (weight_fx)values[2], report, err))
+		if (values[2] && !format_count(folder, node, (weight_fx)values[2], report, err))
 			result = -1;
 	}
 	free(nodes);
