@@ -23,7 +23,9 @@ struct proto_field {
 
 static inline struct proto proto_of(struct slice bytes)
 {
-	return (struct proto){(const uint8_t *)bytes.at, (const uint8_t *)bytes.at + bytes.size,
+	return (struct proto){(const uint8_t *)bytes.at,
+	                      bytes.size ? (const uint8_t *)bytes.at + bytes.size :
+	                                   (const uint8_t *)bytes.at,
 	                      false};
 }
 
