@@ -1,0 +1,79 @@
+#!/bin/bash
+# What recording costs, beside perf record in the same run, and that nothing
+# is lost: CPU time of the recorder, time to the first sample, loss.
+. "$TOP/tests/lib/check.sh"
+
+if [ "$(id -u)" != 0 ] || ! can_sample; then
+	skip "collect cost: needs to record the whole machine"
+	exit 0
+fi
+if [ "$MODE" != plain ]; then
+	skip "collect cost: means something in plain builds only"
+	exit 0
+fi
+gcc -O1 -o "$work/load" -xc - <<'LOAD'
+#include <stdlib.h>
+#include <unistd.h>
+static volatile unsigned long n;
+__attribute__((noinline)) static void work(int depth) { if (depth) work(depth - 1); for (int i = 0; i < 50; i++) n += i; }
+int main(int argc, char **argv) { alarm(atoi(argv[argc - 1])); for (;;) work(20); }
+LOAD
+gcc -O1 -o "$work/clock" -xc - <<'CLOCK'
+#include <stdio.h>
+#include <time.h>
+int main(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); printf("%ld.%09ld\n", (long)t.tv_sec, t.tv_nsec); return 0; }
+CLOCK
+load() { for i in $(seq "$(nproc)"); do "$work/load" "$1" & done 2>/dev/null; }
+
+# cpu COMMAND...: user and system time in ms, records through a pipe as always
+cpu() {
+	local times
+	times=$( { TIMEFORMAT='%U %S'; time "$@" 2>/dev/null >/dev/null; } 2>&1)
+	echo "$times" | awk '{ printf "%d\n", 1000 * ($1 + $2) }'
+}
+through_pipe() { "$@" | cat >"$work/stream"; }
+least() { sort -n | head -n 1; }
+
+load 16
+for i in 1 2; do
+	cpu through_pipe collect -q -F 99 -a --duration 2 >>"$work/ours"
+	cpu through_pipe collect -q -F 99 -a --call-graph fp --duration 2 >>"$work/ours.fp"
+	cpu through_pipe timeout 30 perf record -q -F 99 -a -g -o - -- sleep 2 >>"$work/perf"
+done
+ours=$(least <"$work/ours") fp=$(least <"$work/ours.fp") perf=$(least <"$work/perf")
+echo "# 99 Hz, 2 s, whole machine: collect $ours ms, collect --call-graph fp $fp ms, perf record -g $perf ms"
+check "99 Hz: at most half of perf record's CPU time, frame pointers" [ $((2 * fp)) -le "$perf" ]
+check "99 Hz: at most half of perf record's CPU time, with stack copies" [ $((2 * ours)) -le "$perf" ]
+
+# ---- nothing lost at 4,000 Hz for 10 s under load ----
+collect -F 4000 -a --duration 10 >"$work/stream" 2>"$work/err"
+check "4,000 Hz for 10 s under load of every CPU: nothing lost" grep -q ' 0 lost' "$work/err"
+check "4,000 Hz: most samples were taken" awk -v cpus="$(nproc)" '
+	/samples,/ { gsub(",", ""); for (i = 1; i < NF; i++) if ($(i + 1) == "samples") nr = $i }
+	END { print nr; exit !(nr > 30000 * cpus) }' "$work/err"
+
+# ---- what is lost is counted, and everybody agrees ----
+load 4
+collect -F max -a -m 4K --call-graph dwarf,1024 --duration 1 >"$work/stream" 2>"$work/err"
+said=$(sed -nE 's/.* ([0-9,]+) lost, .*/\1/p' "$work/err" | tr -d ,)
+told=$(timeout 100 perf script -D -i - <"$work/stream" 2>/dev/null | tr -d '\000' |
+	sed -nE 's/.*PERF_RECORD_LOST: .* lost:([0-9]+).*/\1/p' | awk '{ sum += $1 } END { printf "%d\n", sum }')
+folded=$(collapse -q "$work/stream" 2>/dev/null | sed -nE 's/^# lost: "?([0-9]+).*/\1/p')
+check "loss: small buffers at the highest frequency do lose ($said)" [ "${said:-0}" -gt 0 ]
+check "loss: the stream tells as many ($told)" [ "$said" = "$told" ]
+check "loss: collapse carries it forward ($folded)" [ "$said" = "$folded" ]
+
+# ---- the first sample, with 500 processes to tell of ----
+for i in $(seq 500); do sleep 30 & done
+wait_ids=$(jobs -p)
+for i in 1 2 3; do
+	start=$("$work/clock")
+	collect -q -F 999 -a --call-graph fp --duration 0.3 2>/dev/null >"$work/stream"
+	timeout 60 perf script -G -F time -i - <"$work/stream" 2>/dev/null | awk -v start="$start" '
+		{ sub(":", ""); if (!least || $1 < least) least = $1 }
+		END { printf "%d\n", 1000 * (least - start) }' >>"$work/first"
+done
+kill $wait_ids 2>/dev/null
+wait 2>/dev/null
+check "first sample: within 20 ms of the start, on a machine of 500 more processes (best of 3: $(least <"$work/first") ms)" \
+	[ "$(least <"$work/first")" -le 20 ]
