@@ -11,6 +11,7 @@
 	X(perf_script) \
 	X(folded) \
 	X(json) \
+	X(svg) \
 	X(cpuprofile) \
 	X(heapprofile) \
 	X(chrome_trace) \

@@ -3,6 +3,8 @@
 
 #include <libxml/xmlreader.h>
 
+#define OPTIONS (XML_PARSE_NONET | XML_PARSE_NOCDATA)
+
 static int read_more(void *ctx, char *to, int size)
 {
 	struct xmlin *xml = ctx;
@@ -23,15 +25,28 @@ static void keep_error(void *ctx, const char *message, xmlParserSeverities sever
 	xml->bad[strcspn(xml->bad, "\n")] = 0;
 }
 
-int xmlin_open(struct xmlin *xml, struct input *in, struct err *err)
+static int opened(struct xmlin *xml, struct err *err)
 {
-	*xml = (struct xmlin){.in = in, .err = err, .name = ""};
-	xml->reader = xmlReaderForIO(read_more, NULL, xml, NULL, NULL,
-	                             XML_PARSE_NONET | XML_PARSE_NOCDATA);
 	if (!xml->reader)
 		return err_set(err, "libxml2 cannot read this");
 	xmlTextReaderSetErrorHandler(xml->reader, keep_error, xml);
 	return 0;
+}
+
+int xmlin_open(struct xmlin *xml, struct input *in, struct err *err)
+{
+	*xml = (struct xmlin){.in = in, .name = ""};
+	xml->reader = xmlReaderForIO(read_more, NULL, xml, NULL, NULL, OPTIONS);
+	return opened(xml, err);
+}
+
+int xmlin_open_bytes(struct xmlin *xml, struct slice bytes, const char *name, struct err *err)
+{
+	if (bytes.size > INT32_MAX)
+		return err_set(err, "'%s' is larger than the 2 GiB that are read as XML", name);
+	*xml = (struct xmlin){.name = ""};
+	xml->reader = xmlReaderForMemory(bytes.at, (int)bytes.size, NULL, NULL, OPTIONS);
+	return opened(xml, err);
 }
 
 void xmlin_close(struct xmlin *xml)

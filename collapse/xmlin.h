@@ -15,7 +15,6 @@
 struct xmlin {
 	void *reader; /* xmlTextReader */
 	struct input *in;
-	struct err *err;
 	struct buf text;
 	const char *name; /* of the element at hand */
 	bool is_end;      /* its end tag */
@@ -27,6 +26,8 @@ struct xmlin {
 };
 
 int xmlin_open(struct xmlin *xml, struct input *in, struct err *err);
+/* The same over bytes in memory, which stay the caller's. */
+int xmlin_open_bytes(struct xmlin *xml, struct slice bytes, const char *name, struct err *err);
 void xmlin_close(struct xmlin *xml);
 
 /* 1 = at the next begin or end of an element, 0 = end, -1 = not well formed (bad). */
