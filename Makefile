@@ -96,7 +96,7 @@ $(BUILD)/%.o: %.c
 $(BUILD)/%.inc: %
 	@mkdir -p $(@D)
 	$(Q)od -An -v -tx1 $< | sed 's/\([0-9a-f][0-9a-f]\)/0x\1,/g' >$@
-$(BUILD)/render/svg.o: $(patsubst %,$(BUILD)/%.inc,$(wildcard render/*.js render/*.css))
+$(BUILD)/render/source.o: $(patsubst %,$(BUILD)/%.inc,$(wildcard render/*.js render/*.css))
 
 -include $(shell test -d $(BUILD) && find $(BUILD) -name '*.d')
 

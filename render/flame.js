@@ -33,7 +33,7 @@ for (let i = 0; i < nrNames; i++) {
 	marks.push(mark ? mark[1] : "");
 }
 const thin = keys.thin === undefined ? -1 : +keys.thin;
-const zero = big ? 0n : 0;
+const ordered = keys.chart === "1", zero = big ? 0n : 0;
 const weights = n => big ? new Array(n).fill(zero) : new Float64Array(n);
 
 // ---- trees: preorder arrays; several roots may stand side by side ----
@@ -103,11 +103,15 @@ class Trie {
 		this.own = [[zero], [zero]];
 		this.slots = new Int32Array(1024);
 	}
+	// where (parent, name) is, or belongs
+	slot(parent, name) {
+		const hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 3, 0x85ebca6b), slots = this.slots, mask = slots.length - 1;
+		let s = (hash ^ hash >>> 15) & mask;
+		for (let k; (k = slots[s]) && (this.parent[k] !== parent || this.name[k] !== name);) s = s + 1 & mask;
+		return s;
+	}
 	child(parent, name) {
-		let mask = this.slots.length - 1, hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 3, 0x85ebca6b), s = (hash ^ hash >>> 15) & mask;
-		for (let k; k = this.slots[s]; s = s + 1 & mask)
-			if (this.parent[k] === parent && this.name[k] === name) return k;
-		return this.slots[s] = this.push(parent, name);
+		return this.slots[this.slot(parent, name)] || this.push(parent, name);
 	}
 	push(parent, name) {
 		const k = this.name.length;
@@ -116,16 +120,10 @@ class Trie {
 		this.own[0].push(zero);
 		this.own[1].push(zero);
 		if (k * 2 > this.slots.length) {
-			const slots = this.slots = new Int32Array(this.slots.length * 4), mask = slots.length - 1;
-			for (let i = 1; i < k; i++) {
-				let hash = Math.imul(this.parent[i], 0x9e3779b1) ^ Math.imul(this.name[i] + 3, 0x85ebca6b), s = (hash ^ hash >>> 15) & mask;
-				while (slots[s]) s = s + 1 & mask;
-				slots[s] = i;
-			}
-			let hash = Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 3, 0x85ebca6b), s = (hash ^ hash >>> 15) & mask;
-			while (slots[s]) s = s + 1 & mask;
-			slots[s] = k;
+			this.slots = new Int32Array(this.slots.length * 4);
+			for (let i = 1; i < k; i++) this.slots[this.slot(this.parent[i], this.name[i])] = i;
 		}
+		if (!ordered) this.slots[this.slot(parent, name)] = k;
 		return k;
 	}
 	add(k, t, i, from) {
@@ -134,7 +132,7 @@ class Trie {
 	tree() {
 		const n = this.name.length, child = new Int32Array(n).fill(-1), next = new Int32Array(n).fill(-1);
 		let list = [...this.name.keys()].slice(1);
-		if (keys.chart !== "1") {
+		if (!ordered) {
 			const starts = new Int32Array(nrNames + 2), sorted = new Int32Array(n - 1);
 			for (const k of list) starts[rank[this.name[k]] + 1]++;
 			for (let i = 0; i <= nrNames; i++) starts[i + 1] += starts[i];
@@ -187,7 +185,7 @@ const sift = (t, s) => {
 		inside[i] = !focus.length || p >= 0 && inside[p] || is(n => s.focus.includes(n), i) ? 1 : 0;
 		if (p >= 0) {
 			const up = to[p];
-			to[i] = is(n => s.hide.includes(n), i) || s.fold && trie.name[up] === t.name[i] ? up : keys.chart === "1" ? trie.push(up, t.name[i]) : trie.child(up, t.name[i]);
+			to[i] = is(n => s.hide.includes(n), i) || s.fold && trie.name[up] === t.name[i] ? up : ordered ? trie.push(up, t.name[i]) : trie.child(up, t.name[i]);
 		}
 		if (inside[i]) trie.add(to[i], t, i, t.own);
 	}
@@ -225,25 +223,30 @@ const sandwich = (t, name) => {
 		}
 		i = end - 1;
 	}
-	const a = up.tree(), b = down.tree(), n = a.n + b.n - 1;
-	const join = (x, y, f) => {
+	const t2 = beside(up.tree(), down.tree(), 1);
+	for (let i = t2.split; i < t2.n; i++) t2.row[i] *= -1;
+	t2.end[0] = t2.n;
+	return t2;
+};
+
+// Two trees as one; without: the roots of the second become those of the first.
+const beside = (a, b, without) => {
+	const n = a.n + b.n - without, shift = a.n - without;
+	const join = (x, y, moved) => {
 		const out = x instanceof Array ? [] : new x.constructor(n);
 		for (let i = 0; i < a.n; i++) out[i] = x[i];
-		for (let i = 1; i < b.n; i++) out[a.n + i - 1] = f(y[i]);
+		for (let i = without; i < b.n; i++) out[shift + i] = moved && y[i] >= without ? y[i] + shift : y[i];
 		return out;
 	};
-	const out = {n: n, split: a.n, name: join(a.name, b.name, v => v), row: join(a.row, b.row, v => -v), parent: join(a.parent, b.parent, v => v ? v + a.n - 1 : 0), end: join(a.end, b.end, v => v + a.n - 1)};
-	out.own = a.own.map((own, c) => join(own, b.own[c], v => v));
-	out.all = a.all.map((all, c) => join(all, b.all[c], v => v));
-	out.end[0] = n;
-	return out;
+	const all = k => a[k].map((x, c) => join(x, b[k][c]));
+	return {n, split: a.n, name: join(a.name, b.name), row: join(a.row, b.row), parent: join(a.parent, b.parent, 1), end: join(a.end, b.end, 1), own: all("own"), all: all("all")};
 };
 
 // What only the first profile has: paths to it, beside the rest.
 const gone = t => {
 	const trie = new Trie(-2), to = new Int32Array(t.n), weight = t.own[0].slice(), isGone = i => !t.all[1][i];
 	for (let i = t.n - 1; i > 0; i--) {
-		weight[i] = isGone(i) ? t.all[0][i] : big ? weight[i] - t.own[0][i] : weight[i] - t.own[0][i];
+		weight[i] = isGone(i) ? t.all[0][i] : weight[i] - t.own[0][i];
 		if (!isGone(t.parent[i]) || !t.parent[i]) weight[t.parent[i]] += weight[i];
 	}
 	weight[0] -= t.own[0][0];
@@ -256,19 +259,7 @@ const gone = t => {
 		to[i] = trie.child(to[t.parent[i]], t.name[i]);
 		if (isGone(i)) trie.own[0][to[i]] += t.own[0][i];
 	}
-	const g = trie.tree(), n = t.n + g.n, out = {n: n, split: t.n};
-	const join = (x, y, shift) => {
-		const o = x instanceof Array ? [] : new x.constructor(n);
-		for (let i = 0; i < t.n; i++) o[i] = x[i];
-		for (let i = 0; i < g.n; i++) o[t.n + i] = shift && y[i] >= 0 ? y[i] + shift : y[i];
-		return o;
-	};
-	out.name = join(t.name, g.name, 0);
-	out.row = join(t.row, g.row, 0);
-	out.parent = join(t.parent, g.parent, t.n);
-	out.end = join(t.end, g.end, t.n);
-	out.own = t.own.map((own, c) => join(own, g.own[c], 0));
-	out.all = t.all.map((all, c) => join(all, g.all[c], 0));
+	const out = beside(t, trie.tree(), 0);
 	out.goneAt = t.n;
 	return out;
 };
@@ -342,7 +333,7 @@ const fit = (s, room) => {
 	if (mono && s.length * column <= room && /^[ -~]*$/.test(s)) return s;
 	if (mono && /^[ -~]*$/.test(s)) return room < column * 3 ? "" : s.slice(0, Math.floor(room / column) - 1) + "…";
 	if (s.length < 500 && pen.measureText(s).width <= room) return s;
-	const points = [...(window.Intl && Intl.Segmenter && s.length < 500 ? Array.from(new Intl.Segmenter().segment(s), x => x.segment) : s)];
+	const points = [...s];
 	let low = 0, high = Math.min(points.length - 1, Math.ceil(room));
 	while (low < high) {
 		const mid = low + high + 1 >> 1;
@@ -355,7 +346,7 @@ const fit = (s, room) => {
 // ---- the current view ----
 
 let T = base, cur = -1, terms = [], largest = 0;
-const hues = ["#e600e6", "#33b5ff", "#58d13a", "#ffb300", "#a68bff", "#ff6f91"];
+const hues = ["#ea66ea", "#33b5ff", "#58d13a", "#ffb300", "#a68bff", "#ff6f91"];
 const nameOf = i => T.name[i] >= 0 ? names[T.name[i]] : T.name[i] === -2 ? "gone" : "all";
 const range = () => state.z >= 0 ? [T.start[state.z], T.start[state.z] + Number(T.w[state.z])] : [0, T.span];
 
@@ -368,15 +359,16 @@ const place = () => {
 		T.w = T.all[c].slice();
 		if (T.goneAt) for (let i = T.goneAt; i < T.n; i++) T.w[i] = T.all[0][i];
 	}
+	T.wide = big ? Float64Array.from(T.w, Number) : T.w;
 	T.start = new Float64Array(T.n);
 	const cursor = new Float64Array(T.n), main = Number(T.w[0]);
 	for (let i = 0; i < T.n; i++) {
 		const p = T.parent[i];
-		if (i === T.goneAt) T.start[i] = main ? main + (main + Number(T.w[i])) / 50 : 0;
+		if (i === T.goneAt) T.start[i] = main ? main + (main + T.wide[i]) / 50 : 0;
 		else if (i === T.split && p >= 0) cursor[0] = T.start[0];
 		if (p >= 0) {
 			T.start[i] = cursor[p];
-			cursor[p] += Number(T.w[i]);
+			cursor[p] += T.wide[i];
 		}
 		cursor[i] = T.start[i];
 	}
@@ -464,7 +456,7 @@ const colour = i => {
 	}
 	if (name < 0) return "#ddd";
 	if (keys.bywidth) {
-		const share = Number(T.w[i]) / Number(T.w[0]);
+		const share = T.wide[i] / Number(T.w[0]);
 		return share < 0.5 ? mix(0xf7efdc, 0xffc84a, share * 2) : mix(0xffc84a, 0xf0602c, share * 2 - 1);
 	}
 	return colours[name];
@@ -472,7 +464,7 @@ const colour = i => {
 
 // ---- drawing ----
 
-const rects = S("g"), thins = S("g"), words = S("g", {style: "font:" + font});
+const rects = S("g"), thins = S("g", {"shape-rendering": "crispEdges"}), words = S("g", {style: "font:" + font});
 const ring = S("rect", {id: "fg-cur", role: "treeitem", fill: "none", stroke: "var(--acc)", "stroke-width": 2, rx: 2, "pointer-events": "none"});
 const hatch = S("pattern", {id: "fg-hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)"}, S("path", {d: "M0 0V6", stroke: "#fff", "stroke-width": 4, "stroke-opacity": 0.45}));
 const hatched = S("path", {fill: "url(#fg-hatch)", "pointer-events": "none"});
@@ -490,7 +482,10 @@ const extent = () => {
 	top = T.low;
 	bottom = Math.min(0, z > 0 ? T.row[z] : 0);
 	for (let i = Math.max(z, 0), end = z >= 0 ? T.end[z] : T.n; i < end; i++) {
-		if (Number(T.w[i]) < least) continue;
+		if (T.wide[i] < least) {
+			if (i !== z) i = T.end[i] - 1;
+			continue;
+		}
 		if (T.row[i] > top) top = T.row[i];
 		if (T.row[i] < bottom) bottom = T.row[i];
 	}
@@ -504,14 +499,25 @@ const visible = (lowest, highest, out) => {
 		let low = T.rows[r - T.low], end = T.rows[r - T.low + 1], high = end, drawn = -1;
 		while (low < high) {
 			const mid = low + high >> 1, i = T.byRow[mid];
-			if (T.start[i] + Number(T.w[i]) <= z0) low = mid + 1;
+			if (T.start[i] + T.wide[i] <= z0) low = mid + 1;
 			else high = mid;
 		}
 		for (; low < end; low++) {
 			const i = T.byRow[low], s = T.start[i];
 			if (s >= z1) break;
-			const e = s + Number(T.w[i]), x2 = Math.min(width, (e - z0) * px);
-			if (x2 - drawn < 0.4 || e === s) continue;
+			const e = s + T.wide[i], x2 = Math.min(width, (e - z0) * px);
+			if (x2 - drawn < 0.8 || e === s) {
+				// leap over what is too thin to see: twice as far each time, then halve
+				const beyond = k => T.start[T.byRow[k]] + T.wide[T.byRow[k]] >= z0 + (drawn + 0.8) / px;
+				let leap = 1;
+				while (low + leap < end && !beyond(low + leap)) leap *= 2;
+				for (let stop = Math.min(low + leap, end); low + 1 < stop;) {
+					const mid = low + stop >> 1;
+					if (beyond(mid)) stop = mid;
+					else low = mid;
+				}
+				continue;
+			}
 			const above = z >= 0 && isAbove(i, z);
 			if (!above && !isUnder(i, z)) continue;
 			const x = Math.max(0, drawn, (s - z0) * px);
@@ -526,25 +532,33 @@ const put = (e, k, v) => {
 	const was = e.was || (e.was = {});
 	if (was[k] !== v) e.setAttribute(k, was[k] = v);
 };
+const patterns = {rect: S("rect", {height: rowHeight - 1}), text: S("text")};
 const pool = (parent, tag) => {
+	const list = parent.list || (parent.list = []);
 	let used = 0;
 	return {
-		next: () => parent.childNodes[used++] || parent.appendChild(S(tag, tag === "rect" ? {height: rowHeight - 1} : {})),
-		done: () => { for (let k = used; k < parent.childNodes.length; k++) if (parent.childNodes[k].getAttribute("display") !== "none") parent.childNodes[k].setAttribute("display", "none"); return used; }
+		next: () => {
+			const e = list[used++] || (list.push(parent.appendChild(patterns[tag].cloneNode())), list[used - 1]);
+			put(e, "display", "inline");
+			return e;
+		},
+		done: () => { for (let k = used; k < list.length && list[k].was.display !== "none"; k++) put(list[k], "display", "none"); }
 	};
 };
-const shown = (e) => { if (e.hasAttribute("display")) e.removeAttribute("display"); };
 const paint = (lowest, highest, onto) => {
 	const boxes = pool(onto.rects, "rect"), texts = pool(onto.words, "text"), slivers = new Map();
 	let marked = "";
 	visible(lowest, highest, (i, x, w, above) => {
 		const y = yOf(T.row[i]), fill = colour(i);
 		if (w < 3) {
-			slivers.set(fill, (slivers.get(fill) || "") + "M" + x.toFixed(1) + " " + y + "h" + Math.max(w, 0.5).toFixed(1) + "v" + (rowHeight - 1) + "h-" + Math.max(w, 0.5).toFixed(1) + "z");
+			// on whole pixels, as strokes: the least that the browser has to parse
+			const wide = Math.max(1, Math.round(w)), key = fill + wide, list = slivers.get(key);
+			const d = "M" + (Math.round(x) + wide / 2) + " " + y + "v" + (rowHeight - 1);
+			if (list) list.push(d);
+			else slivers.set(key, [d]);
 			return;
 		}
 		const e = boxes.next(), wide = Math.round((w - 0.5) * 100) / 100;
-		shown(e);
 		put(e, "x", Math.round(x * 100) / 100);
 		put(e, "y", y);
 		put(e, "width", wide);
@@ -556,7 +570,6 @@ const paint = (lowest, highest, onto) => {
 		const s = fit(nameOf(i), w - 7);
 		if (s) {
 			const t = texts.next();
-			shown(t);
 			put(t, "x", Math.round((x + 3) * 100) / 100);
 			put(t, "y", y + rowHeight / 2 + fontSize * 0.35 - 0.5);
 			put(t, "class", above ? "dim" : "");
@@ -565,7 +578,7 @@ const paint = (lowest, highest, onto) => {
 	});
 	boxes.done();
 	texts.done();
-	onto.thins.replaceChildren(...[...slivers].map(([fill, d]) => S("path", {fill: fill, d: d})));
+	onto.thins.replaceChildren(...[...slivers].map(([key, d]) => S("path", {stroke: key.slice(0, -1), "stroke-width": key.slice(-1), d: d.join("")})));
 	onto.hatched.setAttribute("d", marked);
 };
 
@@ -912,7 +925,7 @@ const select = i => {
 };
 const pixels = i => {
 	const [z0, z1] = range();
-	return Number(T.w[i]) * width / (z1 - z0 || 1);
+	return T.wide[i] * width / (z1 - z0 || 1);
 };
 // to the next match, wherever it hides
 const step = (direction, from0) => {
@@ -1054,4 +1067,5 @@ state = fromHash(written);
 show();
 window.flame = {go, zoom, select, get state() { return state; }, get tree() { return T; }, names, folded, picture, frameAt, range, get cur() { return cur; }};
 document.documentElement.setAttribute("data-ready", "1");
+performance.mark("flame-ready");
 })();

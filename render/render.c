@@ -89,7 +89,7 @@ static const struct opt table[] = {
         {OPT_NAMEATTR, 0, "nameattr", "FILE",
          "links and tooltips: NAME, then tab-separated href= and title="},
         {OPT_SEARCH, 0, "search", "REGEX", "highlight matching frames and print their share"},
-        {OPT_SEARCH_COLOR, 0, "search-color", "#RRGGBB", "for matches (default: #e600e6)"},
+        {OPT_SEARCH_COLOR, 0, "search-color", "#RRGGBB", "for matches (default: #ea66ea)"},
         {OPT_THRESHOLD, 0, "threshold", "N%", "text: least share in the tree (default: 0.5%)"},
         {OPT_TOP, 0, "top", "N", "text: length of the table of functions (default: 20)"},
         {OPT_COLOR, 0, "color", "auto|always|never", "text: colour (default: on a terminal)"},
@@ -356,7 +356,7 @@ static int take_option(struct request *r, int id, const char *arg, struct err *e
 		return set_search(r, arg, err);
 	case OPT_SEARCH_COLOR:
 		if (!palette_parse_hex(arg, strlen(arg), &p->search_colour))
-			return err_set(err, "'%s' is not a colour like #e600e6", arg);
+			return err_set(err, "'%s' is not a colour like #ea66ea", arg);
 		return 0;
 	case OPT_THRESHOLD: {
 		size_t size = strlen(arg);
@@ -602,7 +602,7 @@ int main(int argc, char **argv)
 	                    .font_size = 12,
 	                    .font_width = 0.62,
 	                    .min_width = 0.5,
-	                    .search_colour = 0xe600e6},
+	                    .search_colour = 0xea66ea},
 	        .text = {.top = 20, .threshold = 0.5, .colour = isatty(STDOUT_FILENO)},
 	};
 	const char *arg;

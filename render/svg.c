@@ -3,16 +3,10 @@
 
 #include "render/datablock.h"
 #include "render/figures.h"
+#include "render/source.h"
 #include "render/xmlout.h"
 #include "share/mem.h"
 #include "share/svgdata.h"
-
-static const char script[] = {
-#include "render/flame.js.inc"
-};
-static const char style[] = {
-#include "render/flame.css.inc"
-};
 
 #define FLUID_WIDTH 1200 /* without scripting, where no width was asked for */
 #define MARGIN      10
@@ -58,27 +52,6 @@ static void put_attribute(struct output *out, const char *name, double value)
 	output_printf(out, " %s=\"", name);
 	put_number(out, value);
 	output_add(out, "\"", 1);
-}
-
-/* ---- source files, without what only their reader needs ---- */
-
-static void put_source(struct output *out, const char *at, size_t size)
-{
-	const char *end = at + size;
-
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = newline ? newline : end;
-
-		while (at < stop && *at == '\t')
-			at++;
-		if (stop > at &&
-		    !(stop - at >= 2 && at[0] == '/' && (at[1] == '/' || at[1] == '*'))) {
-			output_add(out, at, (size_t)(stop - at));
-			output_add(out, "\n", 1);
-		}
-		at = stop + 1;
-	}
 }
 
 /* ---- what is drawn ---- */
@@ -194,16 +167,13 @@ static void put_frame(const struct drawing *d, const struct layout_box *box, dou
 	}
 	output_string(d->out, "<svg");
 	put_attribute(d->out, "x", left);
-	put_attribute(d->out, "y", row_top(d, box->depth));
-	/* a hair between neighbours, taken from the right and the lower edge */
+	/* a hair between neighbours, taken from the right edge; rows do so below */
 	put_attribute(d->out, "width", width > 2 ? width - 0.5 : width);
-	put_attribute(d->out, "height", d->frame_height - 1);
 	output_string(d->out, ">");
 	put_tooltip(d, box, name, entry);
 	palette_format(colour,
 	               is_match(d, box->node) ? d->picture->search_colour : fill_of(d, box));
-	output_printf(d->out, "<rect width=\"100%%\" height=\"100%%\" rx=\"%d\" fill=\"%s\"/>",
-	              width > 8 ? 2 : 0, colour);
+	output_printf(d->out, "<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>", colour);
 	if (d->column == 0 && tree->nr_columns == 2)
 		output_string(d->out,
 		              "<rect width=\"100%\" height=\"100%\" fill=\"url(#hatch)\"/>");
@@ -213,20 +183,47 @@ static void put_frame(const struct drawing *d, const struct layout_box *box, dou
 		output_string(d->out, "</a>");
 }
 
-/* Frames in document order are siblings from left to right, roots first. */
+static int by_depth(const void *a, const void *b)
+{
+	const struct layout_box *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* One nested svg element for each row, and in it one for each frame, which clips its text. */
 static void put_frames(const struct drawing *d, double left)
 {
 	struct layout_walk walk;
-	struct layout_box box;
+	struct layout_box box, *boxes = NULL;
 	bool gone = d->column == 0 && d->layout->tree->nr_columns == 2;
 	weight_fx least = (weight_fx)(d->min_width / d->scale);
+	size_t nr = 0, capacity = 0;
 
 	layout_walk_init(&walk, d->layout, d->column, gone);
-	while (layout_next(&walk, least, &box))
-		if (box.depth < d->nr_rows)
-			put_frame(d, &box, left + (double)box.start * d->scale,
-			          (double)box.width * d->scale);
+	while (layout_next(&walk, least, &box)) {
+		if (box.depth >= d->nr_rows)
+			continue;
+		MEM_GROW(boxes, nr, capacity);
+		boxes[nr++] = box;
+	}
 	layout_walk_release(&walk);
+	if (nr)
+		qsort(boxes, nr, sizeof(*boxes), by_depth);
+	for (size_t i = 0; i < nr; i++) {
+		if (!i || boxes[i].depth != boxes[i - 1].depth) {
+			output_string(d->out, i ? "</svg>\n<svg" : "<svg");
+			put_attribute(d->out, "y", row_top(d, boxes[i].depth));
+			put_attribute(d->out, "height", d->frame_height - 1);
+			output_string(d->out, ">\n");
+		}
+		put_frame(d, &boxes[i], left + (double)boxes[i].start * d->scale,
+		          (double)boxes[i].width * d->scale);
+	}
+	if (nr)
+		output_string(d->out, "</svg>\n");
+	free(boxes);
 }
 
 /* Rows that frames of the least width need, and what a search matched. */
@@ -420,14 +417,15 @@ static void put_style(const struct drawing *d)
 		output_printf(d->out, "@media(prefers-color-scheme:dark){%s}", dark);
 	else if (p->theme == THEME_DARK)
 		output_string(d->out, dark);
-	output_printf(d->out, "svg svg text{fill:#161616;font:%upx ", p->font_size);
+	output_printf(d->out, "svg svg rect{rx:1.5px}svg svg text{fill:#161616;font:%upx ",
+	              p->font_size);
 	if (p->font) {
 		output_string(d->out, "\"");
 		xml_string(d->out, p->font);
 		output_string(d->out, "\",");
 	}
 	output_string(d->out, "ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace}");
-	put_source(d->out, style, sizeof(style));
+	source_style(d->out);
 	output_string(d->out, "</style>\n");
 	if (d->layout->tree->nr_columns == 2)
 		output_string(d->out, "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
@@ -548,7 +546,7 @@ void picture_write(const struct picture *picture, const struct layout *layout, s
 		output_string(out, "</svg>\n<div hidden id=\"" SVGDATA_ID "\">");
 		datablock_write(picture, layout, out);
 		output_string(out, "</div>\n<script>\n");
-		put_source(out, script, sizeof(script));
+		source_script(out);
 		output_string(out, "</script>\n</body></html>\n");
 	} else {
 		output_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -556,7 +554,7 @@ void picture_write(const struct picture *picture, const struct layout *layout, s
 		output_string(out, "<metadata id=\"" SVGDATA_ID "\">");
 		datablock_write(picture, layout, out);
 		output_string(out, "</metadata>\n<script><![CDATA[\n");
-		put_source(out, script, sizeof(script));
+		source_script(out);
 		output_string(out, "]]></script>\n</svg>\n");
 	}
 	free(d.matches);

@@ -1,0 +1,29 @@
+#!/bin/bash
+# The picture in Debian's Chromium, driven by playwright-core: suite.mjs has
+# the cases. Skips, loudly, only where no browser or no npm can be had.
+source tests/lib/check.sh
+here=$TOP/tests/browser
+browser=
+for name in chromium chromium-browser google-chrome; do
+	browser=$(command -v $name) && break
+done
+if [ -z "$browser" ]; then
+	skip "browser suite: no Chromium here; 'make deps' installs it"
+	exit 0
+fi
+if [ ! -d "$here/node_modules/playwright-core" ]; then
+	(cd "$here" && npm ci --no-audit --no-fund) >"$work/npm.log" 2>&1 || {
+		skip "browser suite: npm cannot install playwright-core: $(tail -n 1 "$work/npm.log")"
+		exit 0
+	}
+fi
+samples=$here/samples
+render "$samples/small.folded" --title 'A <small> & "odd" one' >"$work/small.svg"
+render --format=html "$samples/small.folded" >"$work/small.html"
+render "$samples/two.folded" >"$work/two.svg"
+render "$samples/odd.folded" >"$work/odd.svg"
+render --minwidth 20 --search 'work' "$samples/small.folded" >"$work/search.svg"
+printf 'a;b 9007199254740993\na;c 1.5\n' | render >"$work/big.svg"
+perl -e 'print join(";", map { "f$_" } 1 .. 10000), " 1\nshort 1\n"' | render >"$work/deep.svg"
+perl "$here/make_large.pl" 50000 | render >"$work/large.svg"
+timeout 300 node "$here/suite.mjs" "$browser" "$work"
