@@ -164,18 +164,52 @@ static cJSON *records_of(const struct reader *reader)
 	return list;
 }
 
-static cJSON *unwinding_of(const struct unwind_counts *counts)
+static void add_end(cJSON *list, uint64_t nr, enum unwind_end end, const char *module)
+{
+	cJSON *item;
+
+	if (!nr)
+		return;
+	item = cJSON_CreateObject();
+	add_number(item, "stacks", nr);
+	add_text(item, "ended because", unwind_end_text(end));
+	add_text(item, "in", module);
+	cJSON_AddItemToArray(list, item);
+}
+
+static cJSON *unwinding_of(const struct unwinder *unwinder, const struct modules *modules)
 {
 	cJSON *list = cJSON_CreateArray();
 
 	for (int end = 0; end < UNWIND_NR_ENDS; end++) {
+		uint64_t left = unwinder_totals(unwinder)->ends[end];
+
+		/* where whole stacks begin is no news */
+		for (size_t id = 0; end != UNWIND_BOTTOM && left && id < modules_nr(modules);
+		     id++) {
+			const struct module *module = modules_at(modules, id);
+			uint64_t nr = unwinder_module_counts(unwinder, module).ends[end];
+
+			add_end(list, nr, (enum unwind_end)end, module->key.path);
+			left -= nr;
+		}
+		add_end(list, left, (enum unwind_end)end, "");
+	}
+	return list;
+}
+
+static cJSON *steps_of(const struct unwind_counts *counts)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	for (int step = 0; step < UNWIND_NR_STEPS; step++) {
 		cJSON *item;
 
-		if (!counts->ends[end])
+		if (!counts->steps[step])
 			continue;
 		item = cJSON_CreateObject();
-		add_number(item, "stacks", counts->ends[end]);
-		add_text(item, "ended because", unwind_end_text((enum unwind_end)end));
+		add_number(item, "frames", counts->steps[step]);
+		add_text(item, "found by", unwind_step_text((enum unwind_step)step));
 		cJSON_AddItemToArray(list, item);
 	}
 	return list;
@@ -201,6 +235,7 @@ static void add_problems(cJSON *to, const struct check_view *view)
 static cJSON *describe(const struct check_view *view)
 {
 	const struct reader *reader = view->reader;
+	const struct unwinder *unwinder = view->stacks->frames.unwinder;
 	cJSON *root = cJSON_CreateObject();
 	char text[64];
 
@@ -230,9 +265,11 @@ static cJSON *describe(const struct check_view *view)
 	add_problems(root, view);
 	cJSON_AddItemToObject(root, "events", events_of(reader));
 	cJSON_AddItemToObject(root, "modules", modules_of(view));
-	if (view->stacks->frames.unwinder)
+	if (unwinder) {
+		cJSON_AddItemToObject(root, "frames", steps_of(unwinder_totals(unwinder)));
 		cJSON_AddItemToObject(root, "unwinding",
-		                      unwinding_of(unwinder_totals(view->stacks->frames.unwinder)));
+		                      unwinding_of(unwinder, view->session->modules));
+	}
 	cJSON_AddItemToObject(root, "records", records_of(reader));
 	return root;
 }

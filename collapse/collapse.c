@@ -41,6 +41,7 @@ enum option {
 	OPT_ANNOTATE,
 	OPT_NO_SYMBOLS,
 	OPT_NO_INLINE,
+	OPT_UNWIND,
 	OPT_ADDRESSES,
 	OPT_DEMANGLE,
 	OPT_SYMFS,
@@ -91,6 +92,7 @@ static const struct opt table[] = {
         {OPT_NO_SYMBOLS, 0, "no-symbols", NULL, "module+offset in place of names"},
         {OPT_NO_INLINE, 0, "no-inline", NULL, "leave out functions that were inlined"},
         {OPT_NO_INLINE, 0, "no-inlines", NULL, NULL},
+        {OPT_UNWIND, 0, "unwind", "HOW", "guess where rules are missing (default), or strict"},
         {OPT_ADDRESSES, 0, "addresses", NULL, "add the address to frames without a name"},
         {OPT_DEMANGLE, 0, "demangle", "HOW", "full (default), short or none"},
         {OPT_SRCLINE, 0, "srcline", NULL, "add file and line to names"},
@@ -311,6 +313,7 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 	static const char *const counts[] = {"samples", "period", "time"};
 	static const char *const parts[] = {"all", "user", "kernel"};
 	static const char *const demangles[] = {"full", "short", "none"};
+	static const char *const unwinds[] = {"guess", "strict"};
 	static const char *const splits[] = {"state"};
 	static const char *const recursions[] = {"direct", "cycles"};
 	static const char *const compats[] = {"flamegraph"};
@@ -384,6 +387,10 @@ static int take_option(struct run *run, int option, const char *arg, struct err 
 		recording->symbolize.no_inlines = true;
 		run->format.inlines = false;
 		return 0;
+	case OPT_UNWIND:
+		choice = one_of(arg, unwinds, ARRAY_SIZE(unwinds), "unwind", err);
+		recording->stacks.frames.unwind.strict = choice == 1;
+		return MIN_OF(choice, 0);
 	case OPT_ADDRESSES:
 		recording->stacks.addresses = run->format.addresses = true;
 		return 0;

@@ -101,7 +101,7 @@ const char *unwind_end_text(enum unwind_end end)
 const char *unwind_step_text(enum unwind_step step)
 {
 	static const char *const texts[UNWIND_NR_STEPS] = {
-	        [UNWIND_BY_SAMPLE] = "sampled",
+	        [UNWIND_BY_SAMPLE] = "the sampled registers",
 	        [UNWIND_BY_RULE] = "call frame information",
 	        [UNWIND_BY_FRAME_POINTER] = "frame pointer",
 	        [UNWIND_BY_TRAMPOLINE] = "known frame layout",
