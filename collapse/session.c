@@ -345,6 +345,27 @@ static void add_user_map(struct session *session, struct map *map, struct module
 	maps_insert(&process->maps, map);
 }
 
+/*
+ * Does a record that says so carry a build-id? Seen with Linux 6.18: while one
+ * recorder asks for build-ids, the records of others that did not ask have the
+ * bit as well, but device and inode in the place.
+ */
+static bool is_build_id(const struct session *session, const uint8_t bytes[24])
+{
+	const struct events *events = &session->reader->events;
+
+	/* u8 size, u8 and u16 reserved, u8 id[20] */
+	if (bytes[0] == 0 || bytes[0] > BUILD_ID_MAX || bytes[1] || bytes[2] || bytes[3])
+		return false;
+	/* SHA-1 and MD5; other sizes may be a device's number */
+	if (bytes[0] == 20 || bytes[0] == 16)
+		return true;
+	for (size_t i = 0; i < events->nr; i++)
+		if (events->at[i]->attr.build_id)
+			return true;
+	return false;
+}
+
 static void take_mmap(struct session *session, const struct record *record)
 {
 	struct perfrec_cursor c = reader_body(session->reader, record);
@@ -365,11 +386,10 @@ static void take_mmap(struct session *session, const struct record *record)
 		const uint8_t *bytes = perfrec_bytes(&c, 24);
 		struct perfrec_cursor id = {bytes, bytes ? bytes + 24 : NULL, c.swap, !bytes};
 
-		if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-			if (bytes) {
-				key.build_id.size = MIN_OF(bytes[0], BUILD_ID_MAX);
-				memcpy(key.build_id.bytes, bytes + 4, key.build_id.size);
-			}
+		if (bytes && record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID &&
+		    is_build_id(session, bytes)) {
+			key.build_id.size = bytes[0];
+			memcpy(key.build_id.bytes, bytes + 4, key.build_id.size);
 		} else if (bytes) {
 			key.device_major = perfrec_u32(&id);
 			key.device_minor = perfrec_u32(&id);
