@@ -157,6 +157,10 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 		reader->clock_mono_ns = perfrec_u64(&c);
 		break;
 	case PERFREC_FEAT_SIMPLEPERF_FILE:
+	case PERFREC_FEAT_SIMPLEPERF_FILE2:
+		reader->is_simpleperf = true;
+		embedded_read(&reader->embedded, c, id == PERFREC_FEAT_SIMPLEPERF_FILE2);
+		break;
 	case PERFREC_FEAT_SIMPLEPERF_META:
 		reader->is_simpleperf = true;
 		break;
@@ -165,6 +169,7 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 
 void features_release(struct reader *reader)
 {
+	embedded_release(&reader->embedded);
 	free(reader->hostname);
 	free(reader->osrelease);
 	free(reader->version);

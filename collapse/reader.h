@@ -17,6 +17,7 @@
 #ifndef COLLAPSE_READER_H
 #define COLLAPSE_READER_H
 
+#include "collapse/embedded.h"
 #include "collapse/events.h"
 #include "collapse/module.h"
 #include "share/compat.h"
@@ -52,6 +53,7 @@ struct reader {
 	uint64_t clock_wall_ns, clock_mono_ns; /* the same moment on both clocks, or 0 */
 	struct reader_build_id *build_ids;
 	size_t nr_build_ids, build_ids_capacity;
+	struct embedded embedded; /* symbols */
 
 	/* what went by; the last entry counts types unknown here */
 	uint64_t nr_by_type[PERFREC_NR_TYPES + 1];

@@ -69,6 +69,7 @@ static void begin(struct recording *rec)
 
 	gethostname(here, sizeof(here) - 1);
 	modules.live = !rec->reader->hostname || strcmp(rec->reader->hostname, here) == 0;
+	options.demangle = symbolize.demangle;
 	options.frames.is_live = modules.live && !input_is_mapped(rec->reader->in);
 	options.frames.machine = machine_of_arch(rec->reader->arch);
 	rec->modules = modules_new(&modules);

@@ -268,6 +268,12 @@ static bool is_jit_memory(const char *path)
 	return false;
 }
 
+/* "perf.data_jit_app_cache:15480-17544": simpleperf's copies of what ART compiled. */
+static bool is_jit_cache(const char *path)
+{
+	return strstr(path, "jit_app_cache:") || strstr(path, "jit_zygote_cache:");
+}
+
 /* "/some/where/jit-123.dump", which a runtime maps to announce it. */
 static bool is_jitdump(const char *path)
 {
@@ -325,6 +331,10 @@ static void add_user_map(struct session *session, struct map *map, struct module
 		        strtab_text(&session->texts, strtab_cstr(&session->texts, key->path));
 	if (strcmp(key->path, "[vdso]") == 0) {
 		key->kind = MODULE_VDSO;
+	} else if (session->reader->is_simpleperf && is_jit_cache(key->path)) {
+		/* its symbols are those of memory; the path finds them in the recording */
+		key->kind = MODULE_JIT;
+		map->pgoff = map->start;
 	} else if (is_jit_memory(key->path)) {
 		key->kind = MODULE_JIT;
 		key->path = "//anon";

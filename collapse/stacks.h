@@ -32,7 +32,8 @@ struct stacks_options {
 	bool event_root; /* name of the event in front of all others */
 	bool annotate;   /* _[k], _[i], _[j] */
 	bool no_symbols;
-	bool addresses; /* add the address to names that are not known */
+	enum symbolize_demangle demangle; /* of names that the recording carries */
+	bool addresses;                   /* add the address to names that are not known */
 };
 
 struct stacks_entry {

@@ -104,6 +104,7 @@ enum perfrec_feature {
 
 	PERFREC_FEAT_SIMPLEPERF_FILE = 128,
 	PERFREC_FEAT_SIMPLEPERF_META = 129,
+	PERFREC_FEAT_SIMPLEPERF_FILE2 = 132,
 };
 
 /* "SAMPLE", "MMAP2", ...; NULL for a type unknown here. */

@@ -46,6 +46,15 @@ done <<-'END'
 END
 expect "corpus: no samples is an error" 2 "no samples in" collapse "$dir/hotspot-true.v1.data"
 
+# names that the recording itself carries (Android)
+collapse -q --count period --no-header "$dir/simpleperf-with_jit_symbol.data" >"$work/android"
+check "corpus: simpleperf's own symbols, JIT too" grep -q \
+	'__start_thread;.*;art_quick_osr_stub;com.android.simpleperf.debuggable.MainActivity$1.run_\[j\] 17889729' "$work/android"
+for file in simpleperf-runtest_two_functions_arm64_perf simpleperf-test_vmlinux simpleperf-two_process_perf; do
+	collapse -q "$dir/$file.data" >"$work/android"
+	check "corpus: every frame of $file has a name" grep -q '^# unresolved: 0.0 %' "$work/android"
+done
+
 # a file and the same bytes in the other order
 for pair in quipper-singleprocess-3.4:derived-be-six-events kdab-vector_static_gcc.lbr:derived-be-lbr-callchain; do
 	for file in ${pair/:/ }; do
