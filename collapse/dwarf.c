@@ -6,7 +6,7 @@
 
 #include <dwarf.h>
 
-enum { MAX_HOPS = 16, MAX_ABBREVS = 1 << 20, MAX_SCOPES = 64 };
+enum { MAX_HOPS = 16, MAX_ABBREVS = 1 << 20, MAX_SCOPES = 64, MAX_TEXT = 1 << 16 };
 
 /* ---- sections and units ---- */
 
@@ -83,6 +83,10 @@ struct dwarf *dwarf_of_sections(const struct dwarf *sections)
 	struct dwarf *dwarf = mem_alloc(sizeof(*dwarf));
 
 	*dwarf = *sections;
+	dwarf->ranges_left = ((uint64_t)1 << 20) + dwarf->info.size / 4 + dwarf->ranges.size / 4 +
+	                     dwarf->rnglists.size;
+	dwarf->scopes_left = ((uint64_t)1 << 22) + 16 * dwarf->info.size;
+	dwarf->abbrevs_left = ((uint64_t)1 << 16) + 8 * dwarf->abbrev.size;
 	read_units(dwarf);
 	if (dwarf->nr_units)
 		return dwarf;
@@ -205,6 +209,7 @@ static struct dwarf_abbrevs *read_abbrevs(const struct dwarf_unit *unit)
 		c = cursor_of((const uint8_t *)section.at + unit->abbrev_off,
 		              section.size - unit->abbrev_off);
 	while (c.at && !c.bad && abbrevs->nr < MAX_ABBREVS) {
+		const uint8_t *begin = c.at;
 		struct dwarf_abbrev abbrev = {.code = cursor_uleb(&c)};
 
 		if (!abbrev.code)
@@ -231,6 +236,10 @@ static struct dwarf_abbrevs *read_abbrevs(const struct dwarf_unit *unit)
 		MEM_GROW(abbrevs->at, abbrevs->nr, abbrevs->capacity);
 		abbrevs->at[abbrevs->nr++] = abbrev;
 		in_order &= abbrev.code == abbrevs->nr;
+		unit->dwarf->abbrevs_left -=
+		        MIN_OF((uint64_t)(c.at - begin), unit->dwarf->abbrevs_left);
+		if (!unit->dwarf->abbrevs_left)
+			break;
 	}
 	if (!in_order)
 		qsort(abbrevs->at, abbrevs->nr, sizeof(*abbrevs->at), by_code);
@@ -250,6 +259,8 @@ static const struct dwarf_abbrevs *find_abbrevs(struct dwarf_unit *unit)
 		    abbrevs->offset_size == unit->offset_size)
 			return abbrevs;
 	}
+	if (!dwarf->abbrevs_left)
+		return NULL;
 	abbrevs = read_abbrevs(unit);
 	MEM_GROW(dwarf->abbrevs, dwarf->nr_abbrevs, dwarf->abbrevs_capacity);
 	dwarf->abbrevs[dwarf->nr_abbrevs++] = abbrevs;
@@ -426,7 +437,8 @@ void dwarf_skip(const struct dwarf_unit *unit, struct cursor *cursor,
 
 static const char *text_at(struct slice section, uint64_t off)
 {
-	if (off >= section.size || !memchr(section.at + off, '\0', section.size - off))
+	if (off >= section.size ||
+	    !memchr(section.at + off, '\0', MIN_OF(section.size - off, (size_t)MAX_TEXT)))
 		return NULL;
 	return section.at + off;
 }
@@ -489,11 +501,11 @@ struct range_reading {
 	uint64_t base;
 };
 
-static bool spend(const struct dwarf_unit *unit)
+static bool spend(uint64_t *left)
 {
-	if (!unit->dwarf->budget)
+	if (!*left)
 		return false;
-	unit->dwarf->budget--;
+	--*left;
 	return true;
 }
 
@@ -508,7 +520,7 @@ static void read_old_ranges(struct range_reading *r, uint64_t off)
 	if (off >= section.size)
 		return;
 	c = cursor_of((const uint8_t *)section.at + off, section.size - off);
-	while (spend(r->unit)) {
+	while (spend(&r->unit->dwarf->ranges_left)) {
 		uint64_t start = cursor_uint(&c, size), end = cursor_uint(&c, size);
 
 		if (c.bad || (!start && !end))
@@ -540,7 +552,7 @@ static void read_new_ranges(struct range_reading *r, uint64_t off)
 	if (off >= section.size)
 		return;
 	c = cursor_of((const uint8_t *)section.at + off, section.size - off);
-	while (spend(r->unit)) {
+	while (spend(&r->unit->dwarf->ranges_left)) {
 		uint64_t start = 0, end = 0;
 		uint8_t kind = (uint8_t)cursor_uint(&c, 1);
 
@@ -628,6 +640,8 @@ bool dwarf_unit_ready(struct dwarf_unit *unit)
 		return unit->abbrevs != NULL;
 	unit->is_root_read = true;
 	unit->abbrevs = find_abbrevs(unit);
+	if (!unit->abbrevs)
+		return false;
 	c = dwarf_cursor(unit, unit->first_die);
 	abbrev = dwarf_entry(unit, &c, &code);
 	if (!abbrev) {
@@ -819,7 +833,7 @@ void dwarf_add_scopes(struct dwarf_place place, struct buf *to)
 		uint64_t off = (uint64_t)(c.at - info), code, sibling = 0;
 		const struct dwarf_abbrev *abbrev = dwarf_entry(unit, &c, &code);
 
-		if (!spend(unit))
+		if (!spend(&unit->dwarf->scopes_left))
 			return;
 		if (!abbrev) {
 			if (code || !depth)

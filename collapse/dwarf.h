@@ -103,11 +103,12 @@ struct dwarf {
 	size_t nr_abbrevs, abbrevs_capacity;
 
 	/*
-	 * Steps that may still be made in loops whose length the file chooses;
-	 * at 0 they end early. Renewed by whoever begins something that is in
-	 * proportion to the bytes read.
+	 * How much may still be done of what a file can ask for again and
+	 * again, by pointing to the same bytes from many places: ranges read,
+	 * entries passed in search of scopes, bytes of abbreviations. In
+	 * proportion to the sections; an honest file stays far below.
 	 */
-	uint64_t budget;
+	uint64_t ranges_left, scopes_left, abbrevs_left;
 };
 
 /* NULL where the file has no units. Sections stay those of the file. */

@@ -15,6 +15,9 @@
 
 #define PAGE_MASK ((uint64_t)4095)
 
+/* Longer ones are no names that anybody looks for. */
+enum { MAX_SECTION_NAME = 256 };
+
 uint64_t elffile_uint(const struct elffile *file, const void *at, unsigned size)
 {
 	const uint8_t *p = at;
@@ -54,7 +57,7 @@ static uint64_t word(struct fields *f)
 static void read_segments(struct elffile *file, uint64_t off, uint64_t entry_size, uint64_t nr)
 {
 	if (entry_size != (file->is_64 ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)) || !nr ||
-	    nr > UINT32_MAX || !is_inside(off, nr * entry_size, file->size))
+	    nr > ELFFILE_MAX_SEGMENTS || !is_inside(off, nr * entry_size, file->size))
 		return;
 	file->segments = mem_resize(NULL, nr, sizeof(*file->segments));
 	for (size_t i = 0; i < nr; i++) {
@@ -123,7 +126,8 @@ static void read_sections(struct elffile *file, uint64_t off, uint64_t entry_siz
 		                      file->sections[names].size};
 	for (size_t i = 0; i < nr; i++)
 		if (name_offs[i] < text.size &&
-		    memchr(text.at + name_offs[i], '\0', text.size - name_offs[i]))
+		    memchr(text.at + name_offs[i], '\0',
+		           MIN_OF(text.size - name_offs[i], (size_t)MAX_SECTION_NAME)))
 			file->sections[i].name = text.at + name_offs[i];
 	free(name_offs);
 }

@@ -69,6 +69,8 @@ struct elffile {
 
 /* A larger file is refused. */
 #define ELFFILE_MAX_SIZE ((uint64_t)64 << 30)
+/* Programs have a dozen; every address is looked for in all of them. */
+enum { ELFFILE_MAX_SEGMENTS = 1024 };
 /* More than this is not unpacked from one section. */
 #define ELFFILE_MAX_UNPACKED ((uint64_t)8 << 30)
 

@@ -13,8 +13,6 @@
 
 /* Nesting of entries; compilers stay far below. */
 enum { MAX_DEPTH = 4096 };
-/* Ranges that one unit may list: each costs bytes, but may be listed again and again. */
-enum { UNIT_BUDGET = 1 << 24 };
 
 #define NO_SCOPE UINT32_MAX
 
@@ -143,7 +141,6 @@ static void walk_unit(struct walk *walk)
 	size_t depth = 0;
 
 	scopes[0] = NO_SCOPE;
-	unit->dwarf->budget = UNIT_BUDGET;
 	while (!c.bad && cursor_left(&c)) {
 		uint64_t off = (uint64_t)(c.at - info), code;
 		const struct dwarf_abbrev *abbrev = dwarf_entry(unit, &c, &code);
@@ -245,7 +242,6 @@ static void index_units(struct inlines *inlines)
 		struct dwarf_unit *unit = &dwarf->units[i];
 
 		indexing.unit = (uint32_t)i;
-		dwarf->budget = UNIT_BUDGET;
 		if (!dwarf_unit_ready(unit) || unit->tag == DW_TAG_partial_unit ||
 		    unit->tag == DW_TAG_type_unit)
 			continue;

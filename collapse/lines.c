@@ -91,6 +91,7 @@ static void read_entries(struct lines *lines, const struct dwarf_unit *unit, str
 	if (!nr_formats)
 		return;
 	for (uint64_t i = 0; i < nr && i < MAX_FILES && !c->bad; i++) {
+		const uint8_t *begin = c->at;
 		const char *path = NULL;
 
 		for (size_t j = 0; j < nr_formats && !c->bad; j++) {
@@ -100,6 +101,9 @@ static void read_entries(struct lines *lines, const struct dwarf_unit *unit, str
 			if (formats[j].attribute == DW_LNCT_path)
 				path = dwarf_text(unit, &value);
 		}
+		/* nor may their fields: any number of them could follow */
+		if (c->at == begin)
+			c->bad = true;
 		if (is_kept && !c->bad)
 			add_file(lines, path);
 	}

@@ -7,6 +7,9 @@
 
 #include <elf.h>
 
+/* What is longer is cut: a table of lies may be one text from end to end. */
+enum { MAX_NAME = 1 << 16 };
+
 struct symtab *symtab_new(void)
 {
 	return mem_zalloc(sizeof(struct symtab));
@@ -56,7 +59,7 @@ struct slice symtab_find(const struct symtab *symtab, uint64_t address)
 	if (index == RANGES_NONE)
 		return name;
 	name.at = name_text(symtab, index);
-	name.size = strlen(name.at);
+	name.size = strnlen(name.at, MAX_NAME);
 	if (symtab->names[index].is_versioned) {
 		const char *version = memchr(name.at + 1, '@', name.size - 1);
 
@@ -85,7 +88,11 @@ static unsigned rank_of(const struct elf_symbol *symbol)
 
 static size_t underscores(const char *name)
 {
-	return strspn(name, "_");
+	size_t nr = 0;
+
+	while (nr < MAX_NAME && name[nr] == '_')
+		nr++;
+	return nr;
 }
 
 /* < 0 where a is the worse name of the two. */
@@ -102,11 +109,11 @@ static int compare_names(const struct symtab *symtab, const struct range *a, con
 	nr_y = underscores(y);
 	if (nr_x != nr_y)
 		return nr_x > nr_y ? -1 : 1;
-	nr_x = strlen(x);
-	nr_y = strlen(y);
+	nr_x = strnlen(x, MAX_NAME);
+	nr_y = strnlen(y, MAX_NAME);
 	if (nr_x != nr_y)
 		return nr_x < nr_y ? -1 : 1;
-	return strcmp(y, x);
+	return strncmp(y, x, MAX_NAME);
 }
 
 /* How many symbols at one address are put in order; a file of lies has millions. */
