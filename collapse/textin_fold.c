@@ -506,6 +506,8 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 		header->event.size = 0;
 		header->period = 1;
 	}
+	if (!header->event.size)
+		header->event = (struct slice){"", 0};
 	event = find_event(fold, header->event);
 	event->nr_samples++;
 	if (!event->is_chosen) {
@@ -645,7 +647,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 			return true;
 		if (fold->state == STATE_NONE) {
 			/* no header at all: -F ip,sym,dso */
-			header = (struct textin_header){.period = 1};
+			header = (struct textin_header){.period = 1, .left = {"", 0}};
 			begin_sample(fold, &header, line);
 		}
 		push_frame(fold, line, false);

@@ -287,10 +287,11 @@ static bool is_flag_word(struct slice word)
 struct slice textin_inline_frame(struct slice rest)
 {
 	const struct slice none = {NULL, 0};
-	const char *end = rest.at + rest.size, *arrow;
+	const char *end, *arrow;
 
-	if (!trim(rest).size)
+	if (!rest.size)
 		return none;
+	end = rest.at + rest.size;
 	for (const char *at = rest.at; at < end;) {
 		const char *from;
 
@@ -299,7 +300,7 @@ struct slice textin_inline_frame(struct slice rest)
 		for (from = at; at < end && !is_blank(*at);)
 			at++;
 		if (from == at)
-			return none;
+			break;
 		if (textin_is_address(between(from, at)) && at < end) {
 			rest = between(from, end);
 			/* a branch: the place it left from is where time was spent */
@@ -307,7 +308,7 @@ struct slice textin_inline_frame(struct slice rest)
 			return trim(between(rest.at, arrow ? arrow : end));
 		}
 		if (!is_flag_word(between(from, at)))
-			return none;
+			break;
 	}
 	return none;
 }

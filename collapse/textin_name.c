@@ -322,6 +322,7 @@ static void add_compat_srcline(struct buf *name, struct slice s)
 	struct buf line = {0};
 	const char *at, *end;
 
+	buf_reserve(&line, s.size + 1);
 	for (size_t i = 0; i < s.size; i++) {
 		const char *close = s.at[i] == '[' ? memchr(s.at + i, ']', s.size - i) : NULL;
 
@@ -357,6 +358,7 @@ static size_t compat_names(struct folder *folder, const struct format_options *o
 	left = cut_offset(parts.symbol);
 	if (left.size && left.at[0] == '(')
 		return 0;
+	buf_reserve(&name, 1);
 	while (left.size && nr < TEXTIN_NAMES_MAX) {
 		const char *arrow = memmem(left.at, left.size, "->", 2);
 		size_t size = arrow ? (size_t)(arrow - left.at) : left.size;
