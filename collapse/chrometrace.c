@@ -143,7 +143,8 @@ static struct v8_profile *profile_of(struct trace *trace, const struct event *ev
 	profile = &trace->profiles[trace->nr_profiles++];
 	profile->pid_and_id = key;
 	profile->thread = thread_of(trace, event->pid, event->tid);
-	v8_profile_init(&profile->profile, trace->folder, trace->options);
+	v8_profile_init(&profile->profile, trace->folder, trace->options,
+	                trace->options->count == COUNT_TIME);
 	return &profile->profile;
 }
 
@@ -391,7 +392,7 @@ static int fold(struct trace *trace, size_t value, struct err *err)
 	for (size_t i = 0; i < trace->nr_profiles; i++) {
 		struct trace_profile *profile = &trace->profiles[i];
 
-		if (v8_profile_fold(&profile->profile, root_of(trace, profile->thread), by_time,
+		if (v8_profile_fold(&profile->profile, root_of(trace, profile->thread),
 		                    trace->report, err))
 			return -1;
 	}

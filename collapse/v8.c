@@ -112,7 +112,7 @@ static int parse_cpu(struct input *in, struct folder *folder, const struct forma
 	format_values_note(header, values, ARRAY_SIZE(values));
 	format_unit(report, "cpu", value ? "microseconds" : "samples");
 	json_init(&json, text);
-	v8_profile_init(&profile, folder, options);
+	v8_profile_init(&profile, folder, options, value);
 	if (json_peek(&json) == '{') {
 		struct json again = json;
 
@@ -134,7 +134,7 @@ static int parse_cpu(struct input *in, struct folder *folder, const struct forma
 		result = fold_tree(&tree, folder, report, err);
 		report->nr_samples = (uint64_t)(folder->total / WEIGHT_ONE);
 	} else {
-		result = v8_profile_fold(&profile, 0, value, report, err);
+		result = v8_profile_fold(&profile, 0, report, err);
 	}
 	v8_profile_release(&profile);
 	jsontree_release(&tree);

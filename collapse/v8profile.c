@@ -4,9 +4,9 @@
 #include "share/mem.h"
 
 void v8_profile_init(struct v8_profile *profile, struct folder *folder,
-                     const struct format_options *options)
+                     const struct format_options *options, bool by_time)
 {
-	*profile = (struct v8_profile){.folder = folder, .options = options};
+	*profile = (struct v8_profile){.folder = folder, .options = options, .by_time = by_time};
 }
 
 void v8_profile_release(struct v8_profile *profile)
@@ -111,11 +111,15 @@ void v8_profile_nodes(struct v8_profile *profile, struct json *json)
 
 void v8_profile_samples(struct v8_profile *profile, struct json *json)
 {
+	int64_t id;
+
 	if (!json_array(json))
 		return;
 	while (json_item(json)) {
 		MEM_GROW(profile->samples, profile->nr_samples, profile->samples_capacity);
-		profile->samples[profile->nr_samples++] = (uint64_t)json_index(json);
+		id = json_index(json);
+		profile->samples[profile->nr_samples++] =
+		        id < 0 || id > UINT32_MAX ? UINT32_MAX : (uint32_t)id;
 	}
 }
 
@@ -123,6 +127,10 @@ void v8_profile_deltas(struct v8_profile *profile, struct json *json)
 {
 	__int128 value;
 
+	if (!profile->by_time) {
+		json_skip(json);
+		return;
+	}
 	if (!json_array(json))
 		return;
 	while (json_item(json)) {
@@ -179,36 +187,47 @@ static weight_fx time_of(const struct v8_profile *profile, size_t i, __int128 no
 	return (weight_fx)MAX_OF(length, 0);
 }
 
-int v8_profile_fold(struct v8_profile *profile, uint32_t root, bool by_time,
-                    struct format_report *report, struct err *err)
+/* Samples, or their times, gathered by row; false where the sum would reach 2^64. */
+static bool weigh_rows(struct v8_profile *profile, weight_fx *weights, struct format_report *report)
 {
 	__int128 now = profile->start;
 
-	link_nodes(profile);
 	for (size_t i = 0; i < profile->nr_samples; i++) {
-		uint32_t row = idmap_get(&profile->rows, profile->samples[i]), node;
+		uint32_t row = idmap_get(&profile->rows, profile->samples[i]);
 
 		now += i < profile->nr_deltas ? (__int128)profile->deltas[i] * WEIGHT_ONE : 0;
 		if (row == UINT32_MAX) {
-			format_bad(report, "sample %zu: there is no node %llu", i,
-			           (unsigned long long)profile->samples[i]);
+			format_bad(report, "sample %zu: there is no node %u", i,
+			           profile->samples[i]);
 			continue;
 		}
-		node = stacktable_node(&profile->table, profile->folder, root, row);
-		if (!format_count(profile->folder, node,
-		                  by_time ? time_of(profile, i, now) : WEIGHT_ONE, report, err))
-			return -1;
+		if (!weight_add(&weights[row],
+		                profile->by_time ? time_of(profile, i, now) : WEIGHT_ONE))
+			return false;
+		report->nr_samples++;
 	}
-	for (size_t row = 0; row < profile->nr_nodes && !profile->nr_samples; row++) {
-		uint32_t node;
+	return true;
+}
 
-		if (!profile->nodes[row].hits)
-			continue;
-		node = stacktable_node(&profile->table, profile->folder, root, (uint32_t)row);
-		if (!format_count(profile->folder, node, weight_from_u64(profile->nodes[row].hits),
-		                  report, err))
-			return -1;
-		report->nr_samples += profile->nodes[row].hits - 1;
+int v8_profile_fold(struct v8_profile *profile, uint32_t root, struct format_report *report,
+                    struct err *err)
+{
+	weight_fx *weights = mem_zalloc((profile->nr_nodes + 1) * sizeof(*weights));
+	bool fits;
+
+	link_nodes(profile);
+	fits = weigh_rows(profile, weights, report);
+	for (uint32_t row = 0; row < profile->nr_nodes && fits; row++) {
+		if (!profile->nr_samples) {
+			weights[row] = weight_from_u64(profile->nodes[row].hits);
+			report->nr_samples += profile->nodes[row].hits;
+		}
+		if (weights[row])
+			fits = folder_count(
+			        profile->folder,
+			        stacktable_node(&profile->table, profile->folder, root, row),
+			        weights[row]);
 	}
-	return 0;
+	free(weights);
+	return fits ? 0 : format_too_large(err);
 }

@@ -27,16 +27,18 @@ struct v8_profile {
 	struct stacktable table; /* a row for each node */
 	struct idmap rows;       /* id -> row */
 	struct idmap parents;    /* child id -> row of its parent */
-	uint64_t *samples;       /* node ids */
+	uint32_t *samples;       /* node ids; UINT32_MAX for what is none */
 	size_t nr_samples, samples_capacity;
+	bool by_time;    /* times are wanted: deltas are kept */
 	int64_t *deltas; /* microseconds since the sample before */
 	size_t nr_deltas, deltas_capacity;
 	__int128 start, end; /* 10^-9 microseconds; 0 = not known */
 	struct buf text;
 };
 
+/* by_time: count the time that samples stand for, not samples. */
 void v8_profile_init(struct v8_profile *profile, struct folder *folder,
-                     const struct format_options *options);
+                     const struct format_options *options, bool by_time);
 void v8_profile_release(struct v8_profile *profile);
 
 /* Takes a value: the array "nodes", "samples", "timeDeltas". */
@@ -59,7 +61,7 @@ uint32_t v8_frame_name(struct folder *folder, const struct format_options *optio
  * Counts the samples, or the time they stand for: that until the next sample,
  * for the last until endTime. Profiles without samples have hit counts.
  */
-int v8_profile_fold(struct v8_profile *profile, uint32_t root, bool by_time,
-                    struct format_report *report, struct err *err);
+int v8_profile_fold(struct v8_profile *profile, uint32_t root, struct format_report *report,
+                    struct err *err);
 
 #endif
