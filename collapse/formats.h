@@ -43,6 +43,12 @@
 	X(exceptions) \
 	X(faulthandler) \
 	X(goroutines) \
+	X(sample) \
+	X(instruments) \
+	X(pmcstat) \
+	X(ghc_prof) \
+	X(vtune) \
+	X(vsprof) \
 	X(uftrace)
 /* clang-format on */
 
