@@ -373,7 +373,7 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 {
 	struct run run = {.settings = settings};
 	struct err err;
-	int status, failure;
+	int status;
 
 	if (start(&run, argc, argv, &err) < 0) {
 		recout_discard(&run.rec);
@@ -385,16 +385,16 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 	record(&run);
 	/* samples of a command that still runs end here, not when it has been ended */
 	finish(&run);
-	failure = run.rec.out.failure;
 	end_command(&run);
 	status = summarize(&run);
-	if (failure == EPIPE) {
-		msg_warn(
-		        "the reader of the records has gone away; what came after is not recorded");
-		recout_discard(&run.rec);
-		status = EXIT_INCOMPLETE;
-	} else if (recout_close(&run.rec, &err) < 0) {
-		status = msg_fail(&err);
+	if (recout_close(&run.rec, &err) < 0) {
+		if (err.code == EPIPE) {
+			msg_warn("the reader of the records has gone away; what came after is not "
+			         "recorded");
+			status = EXIT_INCOMPLETE;
+		} else {
+			status = msg_fail(&err);
+		}
 	}
 	release(&run);
 	return status;

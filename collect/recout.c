@@ -2,17 +2,124 @@
 #include "collect/recout.h"
 
 #include "collect/procfile.h"
+#include "share/mem.h"
 #include "share/perfrec.h"
 #include "share/version.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PIPE_CAPACITY (1 << 20)
+/* More than the limit of ordinary users is granted with CAP_SYS_RESOURCE. */
+static const int pipe_sizes[] = {8 << 20, 1 << 20};
+
+struct recout_block {
+	struct recout_block *next;
+	struct buf bytes;
+};
+
+/* ---- the writer ---- */
+
+/* Returns 0 or errno. */
+static int write_all(int fd, const struct buf *bytes)
+{
+	size_t done = 0;
+
+	while (done < bytes->size) {
+		ssize_t size = write(fd, bytes->at + done, bytes->size - done);
+
+		if (size >= 0)
+			done += (size_t)size;
+		else if (errno != EINTR)
+			return errno;
+	}
+	return 0;
+}
+
+static void *write_blocks(void *arg)
+{
+	struct recout *rec = arg;
+	struct recout_block *block;
+	int failure;
+
+	pthread_mutex_lock(&rec->lock);
+	for (;;) {
+		while (!rec->first && !rec->ending)
+			pthread_cond_wait(&rec->changed, &rec->lock);
+		block = rec->first;
+		if (!block)
+			break;
+		rec->first = block->next;
+		failure = rec->failure;
+		pthread_mutex_unlock(&rec->lock);
+		if (!failure)
+			failure = write_all(rec->out.fd, &block->bytes);
+		pthread_mutex_lock(&rec->lock);
+		rec->failure = failure;
+		rec->queued -= block->bytes.size;
+		buf_release(&block->bytes);
+		free(block);
+		pthread_cond_broadcast(&rec->changed);
+	}
+	pthread_mutex_unlock(&rec->lock);
+	return NULL;
+}
+
+void recout_push(struct recout *rec)
+{
+	struct recout_block *block;
+
+	if (!rec->block.size)
+		return;
+	block = mem_zalloc(sizeof(*block));
+	block->bytes = rec->block;
+	rec->block = (struct buf){0};
+	pthread_mutex_lock(&rec->lock);
+	while (rec->queued > RECOUT_MAX_QUEUE)
+		pthread_cond_wait(&rec->changed, &rec->lock);
+	if (rec->first)
+		rec->last->next = block;
+	else
+		rec->first = block;
+	rec->last = block;
+	rec->queued += block->bytes.size;
+	pthread_cond_broadcast(&rec->changed);
+	pthread_mutex_unlock(&rec->lock);
+}
+
+/* Signals are for the thread that records. */
+static int start_writer(struct recout *rec, struct err *err)
+{
+	sigset_t all, before;
+
+	pthread_mutex_init(&rec->lock, NULL);
+	pthread_cond_init(&rec->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errno = pthread_create(&rec->writer, NULL, write_blocks, rec);
+	rec->has_writer = errno == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rec->has_writer ? 0 : err_sys(err, "cannot start a thread");
+}
+
+static void end_writer(struct recout *rec)
+{
+	if (!rec->has_writer)
+		return;
+	pthread_mutex_lock(&rec->lock);
+	rec->ending = true;
+	pthread_cond_broadcast(&rec->changed);
+	pthread_mutex_unlock(&rec->lock);
+	pthread_join(rec->writer, NULL);
+	rec->has_writer = false;
+	rec->out.failure = rec->failure;
+	buf_release(&rec->record);
+	buf_release(&rec->block);
+}
 
 int recout_open(struct recout *rec, const char *path, struct err *err)
 {
@@ -26,8 +133,12 @@ int recout_open(struct recout *rec, const char *path, struct err *err)
 		               "render >flame.svg', or name a file with -o");
 	if (output_open(&rec->out, path, err) < 0)
 		return -1;
-	/* fewer, larger pieces; a pipe that cannot grow serves as well */
-	fcntl(rec->out.fd, F_SETPIPE_SZ, PIPE_CAPACITY);
+	/* fewer, larger pieces; what is no pipe, or cannot grow, serves as well */
+	for (size_t i = 0; i < ARRAY_SIZE(pipe_sizes); i++)
+		if (fcntl(rec->out.fd, F_SETPIPE_SZ, pipe_sizes[i]) >= 0)
+			break;
+	if (start_writer(rec, err) < 0)
+		return -1;
 	recout_bytes(rec, PERFREC_MAGIC, 8);
 	recout_bytes(rec, &header_size, 8);
 	return 0;
@@ -278,19 +389,28 @@ void recout_round(struct recout *rec)
 
 int recout_flush(struct recout *rec)
 {
-	output_flush(&rec->out);
-	errno = rec->out.failure;
-	return rec->out.failure ? -1 : 0;
+	recout_push(rec);
+	pthread_mutex_lock(&rec->lock);
+	errno = rec->failure;
+	pthread_mutex_unlock(&rec->lock);
+	return errno ? -1 : 0;
 }
 
 int recout_close(struct recout *rec, struct err *err)
 {
-	buf_release(&rec->record);
-	return output_close(&rec->out, err);
+	int failure, result;
+
+	recout_push(rec);
+	end_writer(rec);
+	failure = rec->failure;
+	result = output_close(&rec->out, err);
+	if (failure)
+		err->code = failure;
+	return result;
 }
 
 void recout_discard(struct recout *rec)
 {
-	buf_release(&rec->record);
+	end_writer(rec);
 	output_discard(&rec->out);
 }

@@ -16,20 +16,42 @@
 #include "share/err.h"
 #include "share/output.h"
 
+#include <pthread.h>
+
+/*
+ * Writing happens in a thread of its own, behind a queue: a reader that is
+ * slow for a while must not keep us from emptying the kernel's rings.
+ */
 struct recout {
-	struct output out;
-	struct buf record; /* scratch: the record being built */
-	uint64_t nr_bytes;
+	struct output out;   /* opened and closed here; written by the thread alone */
+	struct buf block;    /* records that are not in the queue yet */
+	struct buf record;   /* scratch: the record being built */
 	uint64_t trailer_id; /* id of the event that our records belong to */
+
+	pthread_t writer;
+	bool has_writer;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	struct recout_block *first, *last;
+	size_t queued; /* bytes */
+	bool ending;
+	int failure; /* errno of the write that failed; from then on blocks are dropped */
 };
+
+#define RECOUT_BLOCK     (256 * 1024)
+#define RECOUT_MAX_QUEUE (64u << 20)
 
 /* Opens and writes the header; refuses a terminal. path NULL or "-": stdout. */
 int recout_open(struct recout *rec, const char *path, struct err *err);
 
+/* Moves the block into the queue; waits while that is full. */
+void recout_push(struct recout *rec);
+
 static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
 {
-	rec->nr_bytes += size;
-	output_add(&rec->out, bytes, size);
+	buf_add(&rec->block, bytes, size);
+	if (UNLIKELY(rec->block.size >= RECOUT_BLOCK))
+		recout_push(rec);
 }
 
 /* HEADER_ATTR and the name of each event; all ids must be known. */
@@ -62,8 +84,10 @@ void recout_lost(struct recout *rec, uint64_t id, uint64_t nr);
 /* All rings were read once since the last of these. */
 void recout_round(struct recout *rec);
 
-/* Hands everything to the reader. -1 once a write failed, errno says why. */
+/* Hands everything to the writer. -1 once a write failed, errno says why. */
 int recout_flush(struct recout *rec);
+
+/* Waits until everything is written. -1 with errno in err->code if it is not. */
 int recout_close(struct recout *rec, struct err *err);
 
 /* Gives up: nothing more is written, an unfinished file goes away. */
