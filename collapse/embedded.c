@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/embedded.h"
 
+#include "collapse/demangle.h"
 #include "collapse/proto.h"
 #include "share/mem.h"
 
@@ -192,4 +193,15 @@ const char *embedded_find(struct embedded *embedded, const struct module *module
 	if (low == 0 || address - file->symbols[low - 1].start >= file->symbols[low - 1].size)
 		return NULL;
 	return file->symbols[low - 1].name;
+}
+
+bool embedded_name(struct embedded *embedded, const struct module *module, uint64_t off,
+                   bool is_return, enum symbolize_demangle how, struct buf *name)
+{
+	const char *mangled = embedded_find(embedded, module, off, is_return);
+
+	if (!mangled || !mangled[0])
+		return false;
+	demangle((struct slice){mangled, strlen(mangled)}, how, name);
+	return true;
 }

@@ -11,8 +11,9 @@
 #ifndef COLLAPSE_EMBEDDED_H
 #define COLLAPSE_EMBEDDED_H
 
-#include "collapse/module.h"
+#include "collapse/symbolize.h"
 #include "share/arena.h"
+#include "share/buf.h"
 #include "share/compat.h"
 #include "share/perfrec.h"
 
@@ -47,5 +48,9 @@ void embedded_read(struct embedded *embedded, struct perfrec_cursor c, bool is_p
 /* The mangled name of the place, or NULL. off, is_return: see symbolize.h. */
 const char *embedded_find(struct embedded *embedded, const struct module *module, uint64_t off,
                           bool is_return);
+
+/* The same as a name to show, into `name`; false where there is none. */
+bool embedded_name(struct embedded *embedded, const struct module *module, uint64_t off,
+                   bool is_return, enum symbolize_demangle demangle, struct buf *name);
 
 #endif

@@ -44,10 +44,17 @@ static void make_text(const struct samples_printer *printer, const struct stacks
 
 		if (i)
 			buf_char(text, '\n');
-		if (symbols[i].resolved)
+		struct buf embedded = {0};
+
+		if (!symbols[i].resolved &&
+		    embedded_name(&stacks->session->reader->embedded, place->module, place->off,
+		                  place->is_return, stacks->options.demangle, &embedded))
+			buf_add(text, embedded.at, embedded.size);
+		else if (symbols[i].resolved)
 			buf_add(text, name.at, name.size);
 		else
 			buf_string(text, "[unknown]");
+		buf_release(&embedded);
 		buf_printf(text, " (%s)", symbols[i].inlined ? "inlined" : dso_of(place));
 	}
 }

@@ -1,7 +1,6 @@
 #include "share/compat.h"
 #include "collapse/stacks.h"
 
-#include "collapse/demangle.h"
 #include "share/mem.h"
 
 void stacks_init(struct stacks *stacks, struct session *session,
@@ -213,18 +212,6 @@ static void add_name(struct fold *fold, struct naming *naming, const struct buf 
 	buf_release(&marked);
 }
 
-/* A name that the recording itself has for the place; false where it has none. */
-static bool name_embedded(const struct fold *fold, const struct place *place, struct buf *name)
-{
-	const char *mangled = embedded_find(&fold->stacks->session->reader->embedded, place->module,
-	                                    place->off, place->is_return);
-
-	if (!mangled || !mangled[0])
-		return false;
-	demangle((struct slice){mangled, strlen(mangled)}, fold->stacks->options.demangle, name);
-	return true;
-}
-
 static void name_place(struct fold *fold, uint32_t id)
 {
 	const struct place *place = &fold->stacks->frames.places.at[id];
@@ -246,7 +233,9 @@ static void name_place(struct fold *fold, uint32_t id)
 		return;
 	}
 	nr = symbolize(fold->symbolizer, place->module, place->off, place->is_return, symbols);
-	if (nr == 1 && !symbols[0].resolved && name_embedded(fold, place, &name)) {
+	if (nr == 1 && !symbols[0].resolved &&
+	    embedded_name(&fold->stacks->session->reader->embedded, place->module, place->off,
+	                  place->is_return, fold->stacks->options.demangle, &name)) {
 		add_name(fold, naming, &name, mark);
 		buf_release(&name);
 		return;

@@ -1,0 +1,41 @@
+/*
+ * options.h - the command line of collapse.
+ *
+ * Decides names, meanings and defaults of all options; the table in options.c
+ * is what --help and the manual page are checked against. Borrows argv.
+ */
+#ifndef COLLAPSE_OPTIONS_H
+#define COLLAPSE_OPTIONS_H
+
+#include "collapse/format.h"
+#include "collapse/recording.h"
+#include "collapse/recursion.h"
+#include "collapse/to.h"
+#include "share/compat.h"
+
+#include <regex.h>
+
+struct options {
+	struct recording_options recording;
+	struct format_options format;
+	const struct format *from;
+	const struct to_format *to; /* NULL: folded stacks */
+	const char *output;
+	enum recursion recursion;
+	bool no_header, print_samples, check, has_by;
+	const char **events, **comms, **debug_dirs, **inputs;
+	size_t nr_events, nr_debug_dirs, nr_inputs;
+	size_t events_capacity, comms_capacity, debug_dirs_capacity, inputs_capacity;
+	regex_t symbol_filter;
+	bool has_symbol_filter;
+};
+
+/*
+ * OPTS_END when the run may begin, with at least one input; else the command
+ * line is answered (OPTS_DONE) or wrong (OPTS_ERROR, said on stderr), and
+ * *status is the exit status.
+ */
+int options_parse(struct options *options, int argc, char **argv, int *status, struct err *err);
+void options_release(struct options *options);
+
+#endif
