@@ -154,7 +154,7 @@ static uint32_t child(struct frametree *tree, uint32_t parent, uint32_t name, ui
 	}
 }
 
-static void begin(struct frametree *tree, int nr_columns)
+void frametree_begin(struct frametree *tree, int nr_columns)
 {
 	tree->nr_columns = nr_columns;
 	grow_nodes(tree);
@@ -347,7 +347,7 @@ int frametree_read(struct frametree *tree, struct folded_reader *reader, struct 
 
 	while ((rc = folded_next(reader, &stack, err)) > 0) {
 		if (!tree->nr_columns)
-			begin(tree, reader->nr_columns);
+			frametree_begin(tree, reader->nr_columns);
 		if (UNLIKELY(tree->nr_columns != reader->nr_columns))
 			return err_set(err, "'%s' has %d count column%s, the files before it %d",
 			               input_name(reader->in), reader->nr_columns,
@@ -384,7 +384,7 @@ static void sum_column(struct frametree *tree, int c)
 void frametree_sum(struct frametree *tree)
 {
 	if (!tree->nr_columns)
-		begin(tree, 1);
+		frametree_begin(tree, 1);
 	flush(tree);
 	free(tree->slots);
 	tree->slots = NULL;

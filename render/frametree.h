@@ -73,6 +73,9 @@ void frametree_release(struct frametree *tree);
  */
 int frametree_add(struct frametree *tree, const struct folded_stack *stack, struct err *err);
 
+/* With 1 or 2 columns, before the first frametree_add(); frametree_read() does it itself. */
+void frametree_begin(struct frametree *tree, int nr_columns);
+
 /* Adds all that the reader has. Fails too where files differ in columns. */
 int frametree_read(struct frametree *tree, struct folded_reader *reader, struct err *err);
 
