@@ -485,7 +485,9 @@ static void set_header(const struct recording *rec, const struct stacks_folded *
 	if (report->nr_throttled)
 		add_count(header, "throttled", report->nr_throttled, "times");
 	if (rec->stacks.nr_truncated)
-		add_count(header, "truncated", rec->stacks.nr_truncated, "samples");
+		folded_header_set(header, "truncated", "%.3g %% of samples",
+		                  (double)rec->stacks.nr_truncated * 100 /
+		                          (double)report->nr_samples);
 	if (folded->total)
 		folded_header_set(header, "unresolved", "%.1f %% of %s",
 		                  weight_to_double(folded->unresolved) * 100 /
