@@ -80,8 +80,6 @@ static int fold(struct json *points, const uint32_t *names, size_t nr_names, con
 		}
 		while (nr)
 			node = folder_child(folder, node, names[frames[--nr]]);
-		if (!node)
-			node = folder_child(folder, 0, folder_name(folder, "[no stack]", 10));
 		if (!format_count(folder, node, (weight_fx)weight, report, err))
 			result = -1;
 	}

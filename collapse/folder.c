@@ -33,7 +33,7 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size)
 		at++;
 	if (size && at == size)
 		return strtab_id(&folder->names, text, size);
-	folded_clean(&clean, text, size);
+	folded_clean(&clean, text ? text : "", size);
 	id = strtab_id(&folder->names, clean.at, clean.size);
 	buf_release(&clean);
 	return id;

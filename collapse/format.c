@@ -135,6 +135,8 @@ int format_too_large(struct err *err)
 bool format_count(struct folder *folder, uint32_t node, weight_fx weight,
                   struct format_report *report, struct err *err)
 {
+	if (!node)
+		node = folder_child(folder, 0, folder_name(folder, "[no stack]", 10));
 	if (!folder_count(folder, node, weight)) {
 		format_too_large(err);
 		return false;

@@ -59,7 +59,10 @@ uint32_t format_root(struct folder *folder, const struct format_options *options
 int format_value(const struct format_options *options, const char *const *names, size_t nr,
                  size_t first_choice, size_t *picked, struct err *err);
 
-/* Counts one sample; false, and err filled, where the total would reach 2^64. */
+/*
+ * Counts one sample; that of no stack at all (node 0) below "[no stack]".
+ * false, and err filled, where the total would reach 2^64.
+ */
 bool format_count(struct folder *folder, uint32_t node, weight_fx weight,
                   struct format_report *report, struct err *err);
 

@@ -77,8 +77,10 @@ static int fold(struct json *json, const struct idmap *names, const char *key_of
 		__int128 value;
 
 		if (slice_equals(key, key_of)) {
-			if (json_fixed(json, &value) && value > 0)
+			if (json_fixed(json, &value) && value >= 0)
 				tree.self[row] = (weight_fx)value;
+			else
+				format_bad(report, "%s that is no number from 0 to 2^64", key_of);
 		} else if (slice_equals(key, "id")) {
 			tree.table.rows[row].name = idmap_get(names, (uint64_t)json_index(json));
 		} else {

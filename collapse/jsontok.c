@@ -50,7 +50,7 @@ static struct slice raw_string(struct json *json, bool *has_escapes)
 
 		if (!quote) {
 			set_bad(json, "a string without end");
-			return (struct slice){0};
+			return (struct slice){"", 0};
 		}
 		/* an odd number of backslashes before it makes the quote part of the text */
 		for (back = quote; back > start && back[-1] == '\\'; back--)

@@ -214,9 +214,6 @@ static int fold(struct reading *reading, struct words words, uint64_t factor,
 		for (uint64_t i = nr; i-- > 0;)
 			node = folder_child(reading->folder, node,
 			                    address_name(reading, word_at(addresses, (size_t)i)));
-		if (!nr)
-			node = folder_child(reading->folder, 0,
-			                    folder_name(reading->folder, "[no stack]", 10));
 		if (count > UINT64_MAX / factor)
 			return format_too_large(err);
 		weight = weight_from_u64(count * factor);

@@ -132,9 +132,6 @@ static int fold_sampled(struct reading *reading, const struct profile *profile, 
 			           "no number from 0 to 2^64");
 			continue;
 		}
-		if (!node)
-			node = folder_child(reading->folder, 0,
-			                    folder_name(reading->folder, "[no stack]", 10));
 		if (!format_count(reading->folder, node, (weight_fx)weight, reading->report, err))
 			return -1;
 	}

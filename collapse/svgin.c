@@ -215,6 +215,8 @@ static void find_callers(struct picture *picture)
 	struct box *boxes = picture->boxes;
 	size_t row = 0, before = 0;
 
+	if (!picture->nr)
+		return;
 	qsort(boxes, picture->nr, sizeof(*boxes), by_row);
 	/* the root is alone in its row, which is the first or the last */
 	if (picture->nr > 1 &&
@@ -242,7 +244,7 @@ static int fold_boxes(struct picture *picture, struct err *err)
 	for (size_t i = 0; i < picture->nr; i++) {
 		struct box *box = &picture->boxes[i];
 		bool is_root = box->parent == UINT32_MAX;
-		uint32_t parent = is_root ? 0 : picture->boxes[box->parent].node, node;
+		uint32_t parent = is_root ? 0 : picture->boxes[box->parent].node;
 
 		box->node = is_root && box->name == all ?
 		                    0 :
@@ -254,11 +256,8 @@ static int fold_boxes(struct picture *picture, struct err *err)
 		}
 		if (box->count == box->inner)
 			continue;
-		node = box->node ? box->node :
-		                   folder_child(picture->folder, 0,
-		                                folder_name(picture->folder, "[no stack]", 10));
-		if (!format_count(picture->folder, node, box->count - box->inner, picture->report,
-		                  err))
+		if (!format_count(picture->folder, box->node, box->count - box->inner,
+		                  picture->report, err))
 			return -1;
 	}
 	return 0;

@@ -39,7 +39,8 @@ static int detect_heap(struct slice head, bool is_all UNUSED)
  * carry the keys of a callFrame themselves.
  */
 static void take_tree(struct jsontree *tree, struct json *json, struct folder *folder,
-                      const struct format_options *options, const char *self_key)
+                      const struct format_options *options, const char *self_key,
+                      struct format_report *report)
 {
 	struct slice key, function = {0}, url = {0};
 	struct buf function_text = {0}, url_text = {0};
@@ -57,8 +58,10 @@ static void take_tree(struct jsontree *tree, struct json *json, struct folder *f
 		}
 		last_row = row;
 		if (slice_equals(key, self_key)) {
-			if (json_fixed(json, &value) && value > 0)
+			if (json_fixed(json, &value) && value >= 0)
 				tree->self[row] = (weight_fx)value;
+			else
+				format_bad(report, "%s that is no number from 0 to 2^64", self_key);
 			continue;
 		}
 		if (slice_equals(key, "callFrame")) {
@@ -120,7 +123,8 @@ static int parse_cpu(struct input *in, struct folder *folder, const struct forma
 		if (!profile.nr_nodes && json_object(&again)) {
 			while (json_key(&again, &key)) {
 				if (slice_equals(key, "head"))
-					take_tree(&tree, &again, folder, options, "hitCount");
+					take_tree(&tree, &again, folder, options, "hitCount",
+					          report);
 				else
 					json_skip(&again);
 			}
@@ -160,7 +164,7 @@ static int parse_heap(struct input *in, struct folder *folder, const struct form
 	if (json_object(&json)) {
 		while (json_key(&json, &key)) {
 			if (slice_equals(key, "head"))
-				take_tree(&tree, &json, folder, options, "selfSize");
+				take_tree(&tree, &json, folder, options, "selfSize", report);
 			else
 				json_skip(&json);
 		}

@@ -213,21 +213,24 @@ int v8_profile_fold(struct v8_profile *profile, uint32_t root, struct format_rep
                     struct err *err)
 {
 	weight_fx *weights = mem_zalloc((profile->nr_nodes + 1) * sizeof(*weights));
+	uint64_t nr_samples;
 	bool fits;
 
 	link_nodes(profile);
 	fits = weigh_rows(profile, weights, report);
+	nr_samples = report->nr_samples;
 	for (uint32_t row = 0; row < profile->nr_nodes && fits; row++) {
 		if (!profile->nr_samples) {
 			weights[row] = weight_from_u64(profile->nodes[row].hits);
-			report->nr_samples += profile->nodes[row].hits;
+			nr_samples += profile->nodes[row].hits;
 		}
 		if (weights[row])
-			fits = folder_count(
+			fits = format_count(
 			        profile->folder,
 			        stacktable_node(&profile->table, profile->folder, root, row),
-			        weights[row]);
+			        weights[row], report, err);
 	}
+	report->nr_samples = nr_samples;
 	free(weights);
 	return fits ? 0 : format_too_large(err);
 }

@@ -1,0 +1,59 @@
+#!/bin/bash
+# Bad input to the readers of JSON, XML and binary formats: deep, cut, huge
+# numbers, the wrong format. Bounded, defined, never silent.
+. "$TOP/tests/lib/check.sh"
+cd "$work" || exit 1
+
+# a tree as deep as V8 never makes: no recursion, no quadratic time
+perl -e 'my $n = 100000; print qq({"head":{"callFrame":{"functionName":"(root)"},"selfSize":1,"children":[);
+	print qq({"callFrame":{"functionName":"f"},"selfSize":0,"children":[) x $n; print qq({"callFrame":{"functionName":"leaf"},"selfSize":7,"children":[]});
+	print "]}" x $n, "]}}"' >deep.heapprofile
+check "heap profile 100,000 deep" sh -c \
+	'ulimit -v 1000000; timeout 20 collapse -q --no-header deep.heapprofile | awk '\''{ n += $NF; d = gsub(";", ";") } d == 100000 { deep = 1 } END { exit !(n == 8 && deep) }'\'''
+for bracket in '[' '{"a":'; do
+	perl -e 'print q({"traceEvents":[]},"x":), $ARGV[0] x 100000' "$bracket" >nested
+	expect "100,000 times '$bracket'" 2 'malformed|no samples' timeout 20 collapse --from chrome-trace nested
+done
+perl -e 'print q(<trace-query-result>), "<a>" x 100000' >deep.xml
+expect "XML 100,000 deep" 2 '.' timeout 20 collapse deep.xml
+
+# numbers past 2^64
+echo '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},
+	"profiles":[{"type":"sampled","unit":"none","samples":[[0],[0],[0]],"weights":[1,1e30,18446744073709551616]}]}' >huge.json
+expect "weights past 2^64 are left out and counted" 1 '2 malformed' collapse huge.json
+check "what is whole stays" grep -qx 'a 1' "$work/.out"
+echo '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},
+	"profiles":[{"type":"sampled","unit":"none","samples":[[0],[0]],"weights":[18446744073709551615,1]}]}' >sum.json
+expect "a sum past 2^64 fails" 2 '2\^64' collapse sum.json
+echo '{"cost_centres":[],"profile":{"id":1,"ticks":99999999999999999999,"children":[{"ticks":3}]}}' >ticks.json
+expect "ticks past 2^64" 1 'ticks that is no number' collapse ticks.json
+check "a count without any frame stays" grep -qx '\[no stack\] 3' "$work/.out"
+
+# each input of the golden cases, cut in several places: exit 0, 1 or 2, soon
+cases=0 bad=
+for input in "$TOP"/tests/golden/collapse/*/in; do
+	name=$(basename "$(dirname "$input")")
+	size=$(stat -c %s "$input")
+	for ((at = 1; at < size && at < 900; at += 13 + size / 5)); do
+		head -c $at "$input" >cut
+		timeout 10 collapse -q cut >/dev/null 2>cut.err
+		status=$?
+		cases=$((cases + 1))
+		{ [ $status -le 2 ] && { [ $status = 0 ] || [ -s cut.err ]; }; } || bad="$bad $name@$at=$status"
+	done
+done
+if [ -z "$bad" ] && [ $cases -gt 100 ]; then ok "$cases inputs cut short"; else not_ok "$cases inputs cut short" "$bad"; fi
+
+# named for what it looks like, and mixed up
+printf '\x89PNG\r\n\x1a\n0000' >picture
+expect "a picture is no profile" 2 'no format known' collapse picture
+echo '{"some": "json"}' >plain.json
+expect "JSON of another kind" 2 'no format known' collapse plain.json
+expect "forced into the wrong format" 2 '.' collapse --from jfr plain.json
+printf '\xef\xbb\xbf' | cat - "$TOP/tests/golden/collapse/speedscope-mixed/in" >mark.json
+expect "a byte order mark before JSON" 1 'malformed' collapse mark.json
+expect "an unknown value is answered with those that are there" 2 'total-bytes, total-blocks' \
+	collapse --value nothing "$TOP/tests/golden/collapse/dhat/in"
+cp "$TOP/tests/golden/collapse/heapprofile/in" bytes.json
+cp "$TOP/tests/golden/collapse/sysprof-xml/in" samples.xml
+expect "bytes and samples are not added" 2 'unit|add' collapse bytes.json samples.xml
