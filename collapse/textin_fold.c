@@ -4,6 +4,10 @@
 #include "share/mem.h"
 #include "share/num.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /*
  * Lines repeat, and so do stacks: direct-mapped caches of fixed size answer
  * for most of them. Keys are 64-bit hashes, over the bytes behind the address
@@ -45,6 +49,50 @@ struct line {
  * frames lacks its outermost ones. The text does not say where it was changed.
  */
 #define MAX_STACK 127
+
+/* In a frame line of perf: tab, 16 columns, blank; here the symbol begins. */
+#define FRAME_AT 18
+
+/* ---- 16 bytes at a time ---- */
+
+#define BLOCK_SIZE 16
+
+struct block {
+	uint64_t low, high; /* bytes 0 to 7 and 8 to 15, in the order of this machine */
+};
+
+static inline struct block block_load(const char *at)
+{
+	struct block block;
+
+	memcpy(&block, at, sizeof(block));
+	return block;
+}
+
+/* Where the byte stands first; BLOCK_SIZE where it does not. */
+static inline unsigned block_find(struct block block, char byte)
+{
+#ifdef __SSE2__
+	__m128i bytes = _mm_set_epi64x((long long)block.high, (long long)block.low);
+	int mask = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)));
+
+	return mask ? (unsigned)__builtin_ctz((unsigned)mask) : BLOCK_SIZE;
+#else
+	const char *at = memchr(&block, byte, sizeof(block));
+
+	return at ? (unsigned)(at - (const char *)&block) : BLOCK_SIZE;
+#endif
+}
+
+/* The first nr bytes, zeros behind them. */
+static inline struct block block_head(struct block block, unsigned nr)
+{
+	static const uint8_t ones[2 * BLOCK_SIZE] = {255, 255, 255, 255, 255, 255, 255, 255,
+	                                             255, 255, 255, 255, 255, 255, 255, 255};
+	struct block mask = block_load((const char *)ones + BLOCK_SIZE - nr);
+
+	return (struct block){block.low & mask.low, block.high & mask.high};
+}
 
 /* What the header of the sample at hand said. */
 enum state {
@@ -455,36 +503,72 @@ static bool end_sample(struct textin_fold *fold, struct err *err)
 	return true;
 }
 
-/* is_plain: the address fills 16 columns, and a module stands at the end. */
-static void push_frame(struct textin_fold *fold, struct slice frame, bool is_plain)
+static struct line *next_line(struct sample *sample, struct slice frame, size_t address)
+{
+	struct line *line;
+
+	MEM_GROW(sample->lines, sample->nr_lines, sample->lines_capacity);
+	line = &sample->lines[sample->nr_lines++];
+	*line = (struct line){
+	        .at = frame.at, .size = (uint32_t)frame.size, .address = (uint32_t)address};
+	return line;
+}
+
+static void push_frame(struct textin_fold *fold, struct slice frame)
 {
 	struct sample *sample = &fold->now;
 	struct line *line;
 	size_t address = 0;
 
 	/* the address tells nothing about the name, unless it is the name or added to it */
-	if (fold->options.addresses) {
-		address = 0;
-	} else if (is_plain) {
-		address = 17;
-	} else if (memchr(frame.at, ')', frame.size)) {
+	if (!fold->options.addresses && memchr(frame.at, ')', frame.size)) {
 		while (address < frame.size &&
 		       (frame.at[address] == ' ' || frame.at[address] == '\t'))
 			address++;
 		while (address < frame.size && frame.at[address] != ' ')
 			address++;
 	}
-	MEM_GROW(sample->lines, sample->nr_lines, sample->lines_capacity);
-	line = &sample->lines[sample->nr_lines];
-	*line = (struct line){
-	        .at = frame.at, .size = (uint32_t)frame.size, .address = (uint32_t)address};
+	line = next_line(sample, frame, address);
+	line->hash =
+	        hash_without_offset(frame.at + address, frame.size - address) + sample->is_java;
+}
+
+/*
+ * The line that nearly all are: a tab, 16 columns of address, a blank, a
+ * symbol, a module in brackets. Finds its end and hashes it in one go, 16
+ * bytes at a time; returns what is behind its line feed, or NULL, and nothing
+ * done, where it is another sort of line or too near the end.
+ */
+static const char *push_plain(struct textin_fold *fold, const char *at, const char *end)
+{
+	struct sample *sample = &fold->now;
+	const char *from = at + FRAME_AT;
+	struct block block;
+	struct line *line;
+	uint64_t hash = 0x2545f4914f6cdd1du;
+	unsigned feed;
+
+	if (end - at < FRAME_AT + BLOCK_SIZE || at[0] != '\t' || at[17] != ' ' || at[16] == ' ' ||
+	    block_find(block_load(at + 1), '\n') < BLOCK_SIZE)
+		return NULL;
+	for (at = from; end - at >= BLOCK_SIZE; at += BLOCK_SIZE) {
+		block = block_load(at);
+		feed = block_find(block, '\n');
+		if (feed < BLOCK_SIZE)
+			break;
+		hash = hash_u64(block.low ^ hash, block.high + hash);
+	}
+	if (end - at < BLOCK_SIZE || at + feed <= from || at[(ptrdiff_t)feed - 1] != ')')
+		return NULL;
+	block = block_head(block, feed);
+	line = next_line(sample, (struct slice){from - 17, (size_t)(at + feed - from) + 17}, 17);
 	/* callers repeat with their offsets, the innermost frame is anywhere */
-	if (sample->nr_lines++)
-		line->hash = hash_bytes(frame.at + address, frame.size - address);
+	if (sample->nr_lines == 1)
+		line->hash = hash_without_offset(from, (size_t)(at + feed - from));
 	else
-		line->hash = hash_without_offset(frame.at + address, frame.size - address);
-	/* the rules of Java apply below some comms only */
+		line->hash = hash_u64(block.low ^ hash, block.high + hash + feed);
 	line->hash += sample->is_java;
+	return at + feed + 1;
 }
 
 static bool has_text(struct slice s)
@@ -533,7 +617,7 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 	}
 	fold->state = STATE_HEADER;
 	if (frame.size) {
-		push_frame(fold, frame, false);
+		push_frame(fold, frame);
 		fold->state = STATE_FRAMES;
 	}
 	return true;
@@ -650,7 +734,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 			header = (struct textin_header){.period = 1, .left = {"", 0}};
 			begin_sample(fold, &header, line);
 		}
-		push_frame(fold, line, false);
+		push_frame(fold, line);
 		fold->state = STATE_FRAMES;
 		return true;
 	}
@@ -666,7 +750,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 	if (fold->state == STATE_SKIP)
 		return true;
 	if (in_sample && is_placeholder_frame(line)) {
-		push_frame(fold, line, false);
+		push_frame(fold, line);
 		fold->state = STATE_FRAMES;
 		return true;
 	}
@@ -699,22 +783,24 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 	fold->text = text.at;
 	fold->offset = offset;
 	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct slice line = {at, (size_t)((newline ? newline : end) - at)};
+		const char *newline;
+		struct slice line;
 
-		at = newline ? newline + 1 : end;
-		/* what nearly all lines are: a tab, 16 columns of address, a blank */
-		if (LIKELY(line.size > 18 && line.at[0] == '\t' && line.at[17] == ' ' &&
-		           line.at[16] != ' ')) {
-			if (LIKELY(fold->state == STATE_FRAMES || fold->state == STATE_HEADER) &&
-			    line.at[line.size - 1] == ')') {
-				push_frame(fold, (struct slice){line.at + 1, line.size - 1}, true);
+		if (fold->state == STATE_FRAMES || fold->state == STATE_HEADER) {
+			const char *next =
+			        fold->options.addresses ? NULL : push_plain(fold, at, end);
+
+			if (LIKELY(next)) {
 				fold->state = STATE_FRAMES;
+				at = next;
 				continue;
 			}
-			if (fold->state == STATE_SKIP)
-				continue;
 		}
+		newline = memchr(at, '\n', (size_t)(end - at));
+		line = (struct slice){at, (size_t)((newline ? newline : end) - at)};
+		at = newline ? newline + 1 : end;
+		if (fold->state == STATE_SKIP && line.size && line.at[0] == '\t')
+			continue;
 		if (line.size && line.at[line.size - 1] == '\r')
 			line.size--;
 		if (line.size ? !read_line(fold, line, err) : !empty_line(fold, err))
