@@ -34,6 +34,7 @@ struct run {
 	struct recorder recorder;
 	struct sigrec sigrec; /* takes the recorder's place with the signal sampler */
 	bool by_signal;
+	bool progress; /* stderr is a terminal that wants to know */
 	struct recout rec;
 	int signal_fd;
 	bool reader_gone;   /* writing failed with EPIPE */
@@ -82,6 +83,16 @@ static void tell_existing(struct run *run)
 	run->recorder.rounds = true;
 }
 
+/* Takes what the rings hold. False once nobody reads us any more. */
+static bool drain(struct run *run)
+{
+	if (run->by_signal)
+		sigrec_drain(&run->sigrec);
+	else
+		recorder_drain(&run->recorder);
+	return recout_flush(&run->rec) == 0;
+}
+
 /* True when a signal asks to stop. */
 static bool take_signal(struct run *run)
 {
@@ -97,6 +108,12 @@ static bool take_signal(struct run *run)
 			recorder_resume(&run->recorder);
 		run->sampling = !run->sampling;
 		msg_note(run->sampling ? "taking samples" : "taking no samples");
+		return false;
+	}
+	if (info.ssi_signo == SIGUSR2) {
+		drain(run);
+		recout_let_go(&run->rec);
+		msg_note("wrote what was kept");
 		return false;
 	}
 	if (info.ssi_signo != SIGCHLD)
@@ -122,14 +139,17 @@ static int poll_timeout(const struct run *run)
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
-/* Takes what the rings hold. False once nobody reads us any more. */
-static bool drain(struct run *run)
+/* One line on a terminal, over itself, while a recording runs. */
+static void show_progress(const struct run *run)
 {
-	if (run->by_signal)
-		sigrec_drain(&run->sigrec);
-	else
-		recorder_drain(&run->recorder);
-	return recout_flush(&run->rec) == 0;
+	uint64_t samples = run->by_signal ? run->sigrec.nr_samples : run->recorder.nr_samples;
+	uint64_t lost = run->by_signal ? run->sigrec.nr_lost : run->recorder.nr_lost;
+	char grouped[NUM_GROUPED], lost_grouped[NUM_GROUPED];
+
+	msg_progress("%.0f s, %s samples, %s lost, %.1f MB",
+	             (double)(monotonic_ns() - run->start_ns) / 1e9,
+	             num_format_grouped(grouped, samples), num_format_grouped(lost_grouped, lost),
+	             (double)run->rec.nr_bytes / 1e6);
 }
 
 static void record(struct run *run)
@@ -155,13 +175,15 @@ static void record(struct run *run)
 			run->sampling = true;
 		}
 		recorder_polled(recorder, fds + 1, nr);
+		if (run->progress)
+			show_progress(run);
 		if (!drain(run) || (run->stop_ns && monotonic_ns() >= run->stop_ns))
 			break;
 	}
 	free(fds);
 }
 
-static int block_signals(bool switched)
+static int block_signals(const struct settings *settings)
 {
 	sigset_t set;
 
@@ -170,8 +192,10 @@ static int block_signals(bool switched)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
-	if (switched)
+	if (settings->switched)
 		sigaddset(&set, SIGUSR1);
+	if (settings->overwrite_ns)
+		sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC);
@@ -327,7 +351,7 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 
 	if (recout_open(&run->rec, settings->output, err) < 0)
 		return -1;
-	run->signal_fd = block_signals(settings->switched);
+	run->signal_fd = block_signals(settings);
 	if (run->signal_fd < 0)
 		return err_sys(err, "cannot receive signals");
 	if (target_prepare(&settings->target, err) < 0 || open_sampler(run, err) < 0)
@@ -382,7 +406,12 @@ static int run_recording(struct settings *settings, int argc, char **argv)
 		release(&run);
 		return msg_fail(&err);
 	}
+	run.progress = !settings->quiet && isatty(STDERR_FILENO);
+	if (settings->overwrite_ns)
+		recout_hold(&run.rec, settings->overwrite_ns);
 	record(&run);
+	if (run.progress)
+		msg_progress_end();
 	/* samples of a command that still runs end here, not when it has been ended */
 	finish(&run);
 	end_command(&run);
@@ -449,7 +478,7 @@ static int run_counting(struct settings *settings)
 		add_usual_events(&settings->events);
 	if (output_open(&counting.out, settings->output, &err) < 0)
 		return msg_fail(&err);
-	block_signals(false);
+	block_signals(settings);
 	if (target_prepare(target, &err) < 0 || count_run(&count, &err) < 0) {
 		count_release(&count);
 		output_discard(&counting.out);

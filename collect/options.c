@@ -29,6 +29,7 @@ enum {
 	OPT_DURATION,
 	OPT_DELAY,
 	OPT_SWITCH_ON,
+	OPT_OVERWRITE,
 	OPT_CLOCK,
 	OPT_RING,
 	OPT_OUTPUT,
@@ -67,6 +68,8 @@ static const struct opt table[] = {
         {OPT_DURATION, 0, "duration", "TIME", "stop after 10, 500ms, 2m, ..."},
         {OPT_DELAY, 'D', "delay", "TIME", "take samples only after this time"},
         {OPT_SWITCH_ON, 0, "switch-on", "SIGNAL", "SIGUSR1 starts and stops taking samples"},
+        {OPT_OVERWRITE, 0, "overwrite", "TIME",
+         "keep only the last TIME; written on SIGUSR2, at the end"},
         {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
         {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
         {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
@@ -172,6 +175,10 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		settings->switched = true;
 		if (strcmp(arg, "SIGUSR1") != 0 && strcmp(arg, "USR1") != 0)
 			return err_set(err, "--switch-on '%s': only SIGUSR1 starts and stops", arg);
+		return 0;
+	case OPT_OVERWRITE:
+		if (num_parse_duration(arg, &settings->overwrite_ns) < 0 || !settings->overwrite_ns)
+			return err_set(err, "--overwrite '%s' is no time such as 10 or 30s", arg);
 		return 0;
 	case OPT_CLOCK:
 		return sampling_parse_clock(sampling, arg, err);

@@ -18,10 +18,11 @@ struct settings {
 	struct target target;
 	struct sampling sampling;
 	size_t ring_size;
-	uint64_t duration_ns; /* 0 = no limit */
-	uint64_t delay_ns;    /* 0 = none */
-	bool switched;        /* SIGUSR1 starts and stops */
-	bool some_cpus;       /* -C was given */
+	uint64_t duration_ns;  /* 0 = no limit */
+	uint64_t delay_ns;     /* 0 = none */
+	bool switched;         /* SIGUSR1 starts and stops */
+	uint64_t overwrite_ns; /* flight recorder: keep the last so many ns; 0 = keep all */
+	bool some_cpus;        /* -C was given */
 	const char *output;
 	bool quiet;
 	bool whole_machine;

@@ -20,6 +20,7 @@ static const int pipe_sizes[] = {8 << 20, 1 << 20};
 struct recout_block {
 	struct recout_block *next;
 	struct buf bytes;
+	uint64_t time_ns; /* when it was held */
 };
 
 /* ---- the writer ---- */
@@ -69,15 +70,9 @@ static void *write_blocks(void *arg)
 	return NULL;
 }
 
-void recout_push(struct recout *rec)
+static void enqueue(struct recout *rec, struct recout_block *block)
 {
-	struct recout_block *block;
-
-	if (!rec->block.size)
-		return;
-	block = mem_zalloc(sizeof(*block));
-	block->bytes = rec->block;
-	rec->block = (struct buf){0};
+	block->next = NULL;
 	pthread_mutex_lock(&rec->lock);
 	while (rec->queued > RECOUT_MAX_QUEUE)
 		pthread_cond_wait(&rec->changed, &rec->lock);
@@ -89,6 +84,79 @@ void recout_push(struct recout *rec)
 	rec->queued += block->bytes.size;
 	pthread_cond_broadcast(&rec->changed);
 	pthread_mutex_unlock(&rec->lock);
+}
+
+static struct recout_block *detach_block(struct buf *bytes)
+{
+	struct recout_block *block = mem_zalloc(sizeof(*block));
+
+	block->bytes = *bytes;
+	*bytes = (struct buf){0};
+	return block;
+}
+
+/* Keeps all records of a block but its samples. */
+static void keep_sideband(struct recout *rec, const struct buf *bytes)
+{
+	size_t at = 0;
+	struct perf_event_header header;
+
+	while (bytes->size - at >= sizeof(header)) {
+		memcpy(&header, bytes->at + at, sizeof(header));
+		if (header.type != PERF_RECORD_SAMPLE)
+			buf_add(&rec->kept, bytes->at + at, header.size);
+		at += header.size;
+	}
+}
+
+static void hold(struct recout *rec, struct recout_block *block)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	block->time_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	if (rec->held)
+		rec->held_last->next = block;
+	else
+		rec->held = block;
+	rec->held_last = block;
+	while (rec->held->time_ns + rec->hold_ns < block->time_ns) {
+		struct recout_block *old = rec->held;
+
+		keep_sideband(rec, &old->bytes);
+		rec->held = old->next;
+		buf_release(&old->bytes);
+		free(old);
+	}
+}
+
+void recout_push(struct recout *rec)
+{
+	if (!rec->block.size)
+		return;
+	if (rec->hold_ns)
+		hold(rec, detach_block(&rec->block));
+	else
+		enqueue(rec, detach_block(&rec->block));
+}
+
+void recout_hold(struct recout *rec, uint64_t ns)
+{
+	recout_push(rec);
+	rec->hold_ns = ns;
+}
+
+void recout_let_go(struct recout *rec)
+{
+	recout_push(rec);
+	if (rec->kept.size)
+		enqueue(rec, detach_block(&rec->kept));
+	while (rec->held) {
+		struct recout_block *block = rec->held;
+
+		rec->held = block->next;
+		enqueue(rec, block);
+	}
 }
 
 /* Signals are for the thread that records. */
@@ -400,7 +468,7 @@ int recout_close(struct recout *rec, struct err *err)
 {
 	int failure, result;
 
-	recout_push(rec);
+	recout_let_go(rec);
 	end_writer(rec);
 	failure = rec->failure;
 	result = output_close(&rec->out, err);

@@ -27,6 +27,12 @@ struct recout {
 	struct buf block;    /* records that are not in the queue yet */
 	struct buf record;   /* scratch: the record being built */
 	uint64_t trailer_id; /* id of the event that our records belong to */
+	uint64_t nr_bytes;   /* handed to us so far */
+
+	/* the flight recorder: blocks wait here, and all but the newest lose their samples */
+	uint64_t hold_ns; /* how long; 0 = blocks go on at once */
+	struct recout_block *held, *held_last;
+	struct buf kept; /* what remains of older ones: names, maps, losses */
 
 	pthread_t writer;
 	bool has_writer;
@@ -47,10 +53,18 @@ int recout_open(struct recout *rec, const char *path, struct err *err);
 /* Moves the block into the queue; waits while that is full. */
 void recout_push(struct recout *rec);
 
+/* From now on keeps the last ns of records instead of writing them. */
+void recout_hold(struct recout *rec, uint64_t ns);
+
+/* Writes what is held; with hold_ns still set, holding goes on. */
+void recout_let_go(struct recout *rec);
+
 static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
 {
+	rec->nr_bytes += size;
 	buf_add(&rec->block, bytes, size);
-	if (UNLIKELY(rec->block.size >= RECOUT_BLOCK))
+	/* what is held is looked into later: it must end with a whole record */
+	if (UNLIKELY(rec->block.size >= RECOUT_BLOCK && !rec->hold_ns))
 		recout_push(rec);
 }
 

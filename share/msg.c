@@ -38,6 +38,25 @@ static void print(const char *format, va_list args)
 	fflush(stderr);
 }
 
+/* ECMA-48: CR goes to the start of the line, CSI K clears what is behind. */
+void msg_progress(const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	fprintf(stderr, "\r%s: %s\033[K", program, line);
+	fflush(stderr);
+}
+
+void msg_progress_end(void)
+{
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+}
+
 void msg_note(const char *format, ...)
 {
 	va_list args;

@@ -21,6 +21,13 @@ void msg_note(const char *format, ...) PRINTF_LIKE(1, 2);
 void msg_warn(const char *format, ...) PRINTF_LIKE(1, 2);
 void msg_error(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/*
+ * A line that the next one overwrites, and that msg_progress_end() takes
+ * away. Callers see to it that stderr is a terminal.
+ */
+void msg_progress(const char *format, ...) PRINTF_LIKE(1, 2);
+void msg_progress_end(void);
+
 /* Prints err->text as an error and returns EXIT_FAILED. */
 int msg_fail(const struct err *err);
 

@@ -123,3 +123,57 @@ else
 fi
 collect -q -F 999 -o "$work/dwarf" --call-graph dwarf -- "$work/spin" 1
 check "dwarf: perf unwinds to main" awk '/main\+/ { nr++ } END { exit !(nr > 300) }' <(script <"$work/dwarf")
+
+# ---- delay, switches, control groups, a flight recorder ----
+collect -q -F 499 -D 400ms --call-graph fp -o "$work/delay" -- "$work/spin" 1
+check "-D: fewer samples, and their names" awk -v nr="$(nr_samples "$work/delay")" -v all=499 \
+	'BEGIN { print nr; exit !(nr > 20 && nr < 0.9 * all) }'
+check "-D: frames are named although the maps came before" grep -q outer <(script -F comm,ip,sym <"$work/delay")
+collect -F 499 -a --call-graph fp --switch-on SIGUSR1 -o "$work/switched" 2>"$work/err" &
+pid=$!
+sleep 0.5
+kill -USR1 $pid
+sleep 0.5
+kill -USR1 $pid
+sleep 0.4
+kill -INT $pid
+wait $pid
+check "--switch-on: samples only in between" awk -v nr="$(nr_samples "$work/switched")" -v cpus="$(nproc)" \
+	'BEGIN { print nr; exit !(nr > 20 && nr < 499 * cpus) }'
+"$work/spin" 4 &
+spinner=$!
+collect -F 199 -a --call-graph fp --overwrite 1 --duration 4 -o "$work/flight" 2>"$work/err"
+wait $spinner
+check "--overwrite: only the newest samples are kept" awk -v nr="$(nr_samples "$work/flight")" -v all="$(samples_said "$work/err")" \
+	'BEGIN { print nr, "of", all; exit !(nr > 0 && nr < 0.75 * all) }'
+check "--overwrite: perf reads it, names and all" grep -q outer <(script -F comm,ip,sym <"$work/flight")
+collect -F 199 -a --call-graph fp --overwrite 30 >"$work/flight" 2>"$work/err" &
+pid=$!
+sleep 1
+check "--overwrite: next to nothing is written before it is asked for" [ "$(nr_samples "$work/flight")" -lt 50 ]
+kill -USR2 $pid
+sleep 0.5
+check "--overwrite: SIGUSR2 writes what was kept" [ "$(nr_samples "$work/flight")" -gt 50 ]
+kill -INT $pid
+wait $pid
+check "--overwrite: and the end the rest, nothing twice" \
+	[ "$(nr_samples "$work/flight")" = "$(samples_said "$work/err")" ]
+if [ "$(id -u)" = 0 ]; then
+	mkdir "$work/cgroup"
+	if mount -t cgroup2 none "$work/cgroup" 2>/dev/null; then
+		mkdir "$work/cgroup/flame-test"
+		"$work/spin" 2 &
+		pid=$!
+		echo $pid >"$work/cgroup/flame-test/cgroup.procs"
+		collect -q -F 499 -G flame-test --duration 0.7 --call-graph fp -o "$work/members"
+		check "-G: only members" [ "$(script -G -F comm <"$work/members" | sort -u | tr -d ' \n')" = spin ]
+		expect "-G: no such group" 64 "no control group 'nosuch' below" collect -G nosuch -o "$work/x"
+		wait $pid
+		rmdir "$work/cgroup/flame-test"
+		umount "$work/cgroup"
+	else
+		skip "-G: control groups cannot be mounted here"
+	fi
+fi
+check "a terminal shows progress" grep -q 'samples, .* lost, .* MB' \
+	<(command script -qec "collect -a -F 99 --duration 1.2 -o /dev/null" /dev/null)
