@@ -75,10 +75,10 @@ golden-update: all ## rewrite the golden files from what the tools print now
 	GOLDEN_UPDATE=1 tests/run --bin $(BIN) --build $(BUILD) golden/
 
 .PHONY: bench bench-save
-bench: all $(BUILD)/bench/measure ## costs of every tool beside a yardstick, in one table
+bench: all $(BUILD)/bench/measure $(BUILD)/bench/unwind ## costs of every tool beside a yardstick, in one table
 	tests/bench/run $(BENCH)
 
-bench-save: all $(BUILD)/bench/measure ## the same, with a dated line kept per row
+bench-save: all $(BUILD)/bench/measure $(BUILD)/bench/unwind ## the same, with a dated line kept per row
 	tests/bench/run --save tests/bench/history.tsv $(BENCH)
 
 $(BUILD)/bench/measure: $(BUILD)/tests/bench/measure.o
