@@ -78,6 +78,20 @@ static void read_units(struct dwarf *dwarf)
 	}
 }
 
+struct dwarf_lazy dwarf_lazy_of(struct elffile *file, const char *name)
+{
+	return (struct dwarf_lazy){.file = file, .section = elffile_section(file, name)};
+}
+
+struct slice dwarf_lazy(struct dwarf_lazy *lazy)
+{
+	if (lazy->section) {
+		lazy->data = elffile_data(lazy->file, lazy->section);
+		lazy->section = NULL;
+	}
+	return lazy->data;
+}
+
 struct dwarf *dwarf_of_sections(const struct dwarf *sections)
 {
 	struct dwarf *dwarf = mem_alloc(sizeof(*dwarf));
@@ -104,9 +118,9 @@ struct dwarf *dwarf_new(struct elffile *file)
 		return NULL;
 	sections.info = elffile_section_data(file, ".debug_info");
 	sections.abbrev = elffile_section_data(file, ".debug_abbrev");
-	sections.str = elffile_section_data(file, ".debug_str");
-	sections.line_str = elffile_section_data(file, ".debug_line_str");
-	sections.line = elffile_section_data(file, ".debug_line");
+	sections.str = dwarf_lazy_of(file, ".debug_str");
+	sections.line_str = dwarf_lazy_of(file, ".debug_line_str");
+	sections.line = dwarf_lazy_of(file, ".debug_line");
 	sections.ranges = elffile_section_data(file, ".debug_ranges");
 	sections.rnglists = elffile_section_data(file, ".debug_rnglists");
 	sections.addr = elffile_section_data(file, ".debug_addr");
@@ -445,7 +459,7 @@ static const char *text_at(struct slice section, uint64_t off)
 
 const char *dwarf_text(const struct dwarf_unit *unit, const struct dwarf_value *value)
 {
-	const struct dwarf *dwarf = unit->dwarf;
+	struct dwarf *dwarf = unit->dwarf;
 	uint64_t at;
 	bool ok;
 
@@ -453,18 +467,18 @@ const char *dwarf_text(const struct dwarf_unit *unit, const struct dwarf_value *
 	case DWARF_TEXT:
 		return value->text;
 	case DWARF_STR:
-		return text_at(dwarf->str, value->u);
+		return text_at(dwarf_lazy(&dwarf->str), value->u);
 	case DWARF_LINE_STR:
-		return text_at(dwarf->line_str, value->u);
+		return text_at(dwarf_lazy(&dwarf->line_str), value->u);
 	case DWARF_STR_ALT:
-		return dwarf->alt ? text_at(dwarf->alt->str, value->u) : NULL;
+		return dwarf->alt ? text_at(dwarf_lazy(&dwarf->alt->str), value->u) : NULL;
 	case DWARF_STR_INDEX:
 		if (value->u > UINT32_MAX)
 			return NULL;
 		at = section_uint(dwarf->str_offsets,
 		                  unit->str_offsets_base + value->u * unit->offset_size,
 		                  unit->offset_size, &ok);
-		return ok ? text_at(dwarf->str, at) : NULL;
+		return ok ? text_at(dwarf_lazy(&dwarf->str), at) : NULL;
 	default:
 		return NULL;
 	}
@@ -708,7 +722,8 @@ bool dwarf_unit_ready(struct dwarf_unit *unit)
 	return true;
 }
 
-struct dwarf_unit *dwarf_unit_at(struct dwarf *dwarf, uint64_t off)
+/* Index of the first unit that ends behind the offset. */
+static size_t unit_before(const struct dwarf *dwarf, uint64_t off)
 {
 	size_t low = 0, high = dwarf->nr_units;
 
@@ -720,6 +735,20 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf *dwarf, uint64_t off)
 		else
 			low = middle + 1;
 	}
+	return low;
+}
+
+struct dwarf_unit *dwarf_unit_by_header(struct dwarf *dwarf, uint64_t off)
+{
+	size_t i = unit_before(dwarf, off);
+
+	return i < dwarf->nr_units && dwarf->units[i].off == off ? &dwarf->units[i] : NULL;
+}
+
+struct dwarf_unit *dwarf_unit_at(struct dwarf *dwarf, uint64_t off)
+{
+	size_t low = unit_before(dwarf, off);
+
 	if (low == dwarf->nr_units || dwarf->units[low].first_die > off ||
 	    !dwarf_unit_ready(&dwarf->units[low]))
 		return NULL;

@@ -92,9 +92,17 @@ struct dwarf_unit {
 	struct dwarf_unit *skeleton; /* of a split unit: has addresses and old ranges */
 };
 
+/* A section that may be large and is not always needed: got when first asked for. */
+struct dwarf_lazy {
+	struct elffile *file;
+	struct elf_section *section; /* NULL once it was got */
+	struct slice data;
+};
+
 struct dwarf {
 	struct elffile *file; /* borrowed */
-	struct slice info, abbrev, str, line_str, line, ranges, rnglists, addr, str_offsets;
+	struct slice info, abbrev, ranges, rnglists, addr, str_offsets;
+	struct dwarf_lazy str, line_str, line;
 	bool is_split;     /* the sections of a .dwo or .dwp */
 	struct dwarf *alt; /* the shared file; NULL where there is none */
 	struct dwarf_unit *units;
@@ -111,6 +119,9 @@ struct dwarf {
 	uint64_t ranges_left, scopes_left, abbrevs_left;
 };
 
+struct dwarf_lazy dwarf_lazy_of(struct elffile *file, const char *name);
+struct slice dwarf_lazy(struct dwarf_lazy *lazy);
+
 /* NULL where the file has no units. Sections stay those of the file. */
 struct dwarf *dwarf_new(struct elffile *file);
 
@@ -120,6 +131,9 @@ void dwarf_free(struct dwarf *dwarf);
 
 /* Reads the root entry and the abbreviations, once; false where they are bad. */
 bool dwarf_unit_ready(struct dwarf_unit *unit);
+
+/* The unit whose header is at this offset, or NULL. */
+struct dwarf_unit *dwarf_unit_by_header(struct dwarf *dwarf, uint64_t off);
 
 /* The unit that holds this offset of .debug_info, ready; or NULL. */
 struct dwarf_unit *dwarf_unit_at(struct dwarf *dwarf, uint64_t off);

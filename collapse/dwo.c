@@ -27,8 +27,8 @@ static struct dwarf split_sections(struct elffile *file, const struct dwarf *mai
 	        .alt = main->alt,
 	        .info = elffile_section_data(file, ".debug_info.dwo"),
 	        .abbrev = elffile_section_data(file, ".debug_abbrev.dwo"),
-	        .str = elffile_section_data(file, ".debug_str.dwo"),
-	        .line = elffile_section_data(file, ".debug_line.dwo"),
+	        .str = dwarf_lazy_of(file, ".debug_str.dwo"),
+	        .line.data = elffile_section_data(file, ".debug_line.dwo"),
 	        .rnglists = elffile_section_data(file, ".debug_rnglists.dwo"),
 	        .str_offsets = elffile_section_data(file, ".debug_str_offsets.dwo"),
 	        .line_str = main->line_str,
@@ -44,7 +44,7 @@ static struct slice *section_of_column(struct dwarf *sections, uint32_t column, 
 	case 3:
 		return &sections->abbrev;
 	case 4:
-		return &sections->line;
+		return &sections->line.data;
 	case 6:
 		return &sections->str_offsets;
 	case 8:

@@ -193,6 +193,12 @@ static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 
 	if (inlines->scopes[index])
 		return inlines->scopes[index];
+	/* a unit that cannot be read has no functions */
+	if (!dwarf_unit_ready(unit)) {
+		inlines->scopes[index] = mem_zalloc(sizeof(struct unit_scopes));
+		inlines->scopes[index]->unit = unit;
+		return inlines->scopes[index];
+	}
 	if (unit->dwo_id && unit->dwo_name.class != DWARF_NONE) {
 		split = dwo_unit(&inlines->split, unit, inlines->file->path);
 		if (!split && inlines->dwarf->file != inlines->file)
@@ -233,15 +239,61 @@ static void index_by_functions(struct indexing *indexing)
 			               scopes->ranges.starts[i + 1]);
 }
 
+/*
+ * .debug_aranges says where units have code, without reading them (DWARF 5,
+ * 6.1.2). Marks the units it speaks of; compilers that write none leave the
+ * rest to be asked one by one.
+ */
+static void index_by_aranges(struct indexing *indexing, bool *is_indexed)
+{
+	struct dwarf *dwarf = indexing->inlines->dwarf;
+	struct slice all = elffile_section_data(dwarf->file, ".debug_aranges");
+	struct cursor c = cursor_of((const uint8_t *)all.at, all.size);
+
+	while (cursor_left(&c) > 12) {
+		const uint8_t *begin = c.at;
+		uint64_t length = cursor_uint(&c, 4), off, version, size, align;
+		struct dwarf_unit *unit;
+		struct cursor set = c;
+
+		/* the 64-bit format is left to the units themselves */
+		if (length > cursor_left(&c) || !cursor_skip(&c, length))
+			return;
+		set.end = c.at;
+		version = cursor_uint(&set, 2);
+		off = cursor_uint(&set, 4);
+		size = cursor_uint(&set, 1);
+		unit = dwarf_unit_by_header(dwarf, off);
+		if (version != 2 || (size != 8 && size != 4) || cursor_uint(&set, 1) || !unit)
+			continue;
+		align = (uint64_t)(set.at - begin) % (2 * size);
+		cursor_skip(&set, align ? 2 * size - align : 0);
+		indexing->unit = (uint32_t)(unit - dwarf->units);
+		while (cursor_left(&set) >= 2 * size) {
+			uint64_t start = cursor_uint(&set, (unsigned)size);
+			uint64_t bytes = cursor_uint(&set, (unsigned)size);
+
+			if (start <= UINT64_MAX - bytes)
+				add_unit_range(indexing, start, start + bytes);
+			is_indexed[indexing->unit] = true;
+		}
+	}
+}
+
 static void index_units(struct inlines *inlines)
 {
 	struct dwarf *dwarf = inlines->dwarf;
 	struct indexing indexing = {.inlines = inlines};
+	bool *is_indexed = mem_zalloc(dwarf->nr_units);
 
+	index_by_aranges(&indexing, is_indexed);
 	for (size_t i = 0; i < dwarf->nr_units && i < RANGES_NONE; i++) {
 		struct dwarf_unit *unit = &dwarf->units[i];
 
 		indexing.unit = (uint32_t)i;
+		/* DWARF 2: see below */
+		if (is_indexed[i] && unit->version > 2)
+			continue;
 		if (!dwarf_unit_ready(unit) || unit->tag == DW_TAG_partial_unit ||
 		    unit->tag == DW_TAG_type_unit)
 			continue;
@@ -251,6 +303,7 @@ static void index_units(struct inlines *inlines)
 		    unit->version == 2)
 			index_by_functions(&indexing);
 	}
+	free(is_indexed);
 	ranges_finish(&inlines->units);
 }
 

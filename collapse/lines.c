@@ -111,7 +111,7 @@ static void read_entries(struct lines *lines, const struct dwarf_unit *unit, str
 
 static bool read_header(struct lines *lines, const struct dwarf_unit *unit, struct header *h)
 {
-	struct slice section = unit->dwarf->line;
+	struct slice section = dwarf_lazy(&unit->dwarf->line);
 	struct dwarf_unit forms = *unit; /* lengths of forms are as this header says */
 	struct cursor c;
 	uint64_t length, header_length;
