@@ -307,12 +307,6 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	return result;
 }
 
-/* A number alone may be an address, and many other things. */
-static int bare(struct slice line)
-{
-	return memchr(line.at + 1, ' ', line.size - 1) ? 0 : 35;
-}
-
 static int perf_detect(struct slice head, bool is_all)
 {
 	const char *at = head.at, *end = head.at + head.size;
@@ -324,6 +318,7 @@ static int perf_detect(struct slice head, bool is_all)
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct slice line = {at, (size_t)((newline ? newline : end) - at)};
 		struct textin_header header;
+		bool is_indented, has_module, is_frame;
 
 		at = newline ? newline + 1 : end;
 		if (line.size && line.at[line.size - 1] == '\r')
@@ -332,10 +327,14 @@ static int perf_detect(struct slice head, bool is_all)
 			score = MAX_OF(score, 30);
 		if (!line.size || line.at[0] == '#')
 			continue;
-		if (after_header && (textin_is_address(line) || line.at[0] == '\t'))
-			return has_stamp ? 90 : textin_is_address(line) ? 75 - bare(line) : score;
-		if (textin_is_address(line) && line.at[line.size - 1] == ')' &&
-		    (line.at[0] == ' ' || line.at[0] == '\t'))
+		is_indented = line.at[0] == ' ' || line.at[0] == '\t';
+		has_module = line.at[line.size - 1] == ')';
+		is_frame = textin_is_address(line) && (is_indented || has_module);
+		if (after_header && has_stamp && (is_frame || (line.at[0] == '\t' && has_module)))
+			return 90;
+		if (after_header && is_frame)
+			return has_module ? 75 : 35;
+		if (is_frame && is_indented && has_module)
 			score = MAX_OF(score, 40);
 		after_header = textin_header(line, &header);
 		if (!after_header && line.at[0] != ' ' && line.at[0] != '\t') {
