@@ -28,6 +28,22 @@ struct run {
 
 /* ---- inputs ---- */
 
+/* A filter that needs to know more of a sample than formats keep; or NULL. */
+static const char *filter_of_recordings(const struct options *options)
+{
+	const struct recording_options *recording = &options->recording;
+	const struct recording_filter *filter = &recording->filter;
+
+	return filter->nr_comms                          ? "--comm" :
+	       filter->nr_pids                           ? "--pid" :
+	       filter->nr_tids                           ? "--tid" :
+	       filter->nr_cpus                           ? "--cpu" :
+	       filter->time_from || filter->time_to      ? "--time" :
+	       recording->stacks.frames.only != ONLY_ALL ? "--only" :
+	       options->has_symbol_filter                ? "--symbol-filter" :
+	                                                   NULL;
+}
+
 static int fold_format(struct run *run, struct input *in, struct err *err)
 {
 	const struct format *format = run->options.from;
@@ -46,6 +62,11 @@ static int fold_format(struct run *run, struct input *in, struct err *err)
 		return err_set(err, "'%s' is in no format known here%s%s; '--formats' lists them",
 		               input_name(in), what ? ": it looks like " : "", what ? what : "");
 	}
+	if (filter_of_recordings(&run->options))
+		return err_set(err,
+		               "'%s' is %s, and '%s' works on perf.data recordings only; "
+		               "flame-render and grep choose among folded stacks",
+		               input_name(in), format->name, filter_of_recordings(&run->options));
 	if (format->parse(in, &run->folder, &run->options.format, &run->header, &run->format_report,
 	                  err) < 0 ||
 	    format_header(&run->format_report, &run->header, err) < 0)

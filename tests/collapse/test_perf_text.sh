@@ -131,6 +131,8 @@ check "a name of 3 MB" test "$(collapse --no-header "$work/long" | wc -c)" = 300
 folds "a NUL byte in a name" 'app 1 10.000000: 1 cycles:\n\t1 a\0b (/b)\n\n' 'app;a b 1'
 folds "a period beyond 2^64" 'app 1 10.000000: 99999999999999999999999 cycles:\n\t1 a (/b)\n\n' 'app;a 1' $p
 
+expect "a filter that the text cannot serve is refused" 2 "'--cpu' works on perf.data recordings only" collapse --cpu 0 "$work/two"
+
 # public files, byte for byte as stackcollapse-perf.pl printed them
 if [ -d "$CORPUS/perf-script" ]; then
 	cd "$CORPUS" || exit 2
