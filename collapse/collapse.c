@@ -137,6 +137,10 @@ static bool say_losses(const struct run *run)
 		msg_note("left out: %s samples of other events; --event NAME or --all-events folds "
 		         "them",
 		         num_format_grouped(nr, run->format_report.nr_left_out));
+	if (report->unresolved > 0.5)
+		msg_note("%.0f %% of the samples lie in stacks with frames that have no name; "
+		         "--input-check tells why",
+		         report->unresolved * 100);
 	if (report->nr_truncated)
 		msg_note("%s stacks lack their outermost frames and stand below [truncated]",
 		         num_format_grouped(nr, report->nr_truncated));

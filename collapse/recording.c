@@ -566,6 +566,10 @@ static int finish(struct recording *rec, struct folder *folder, struct folded_he
 	}
 	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
 	                     rec->options->keep_ctx, folder, &folded, err);
+	if (folded.total && !rec->options->stacks.no_symbols)
+		rec->report->unresolved =
+		        MAX_OF(rec->report->unresolved, weight_to_double(folded.unresolved) /
+		                                                weight_to_double(folded.total));
 	report_events(rec);
 	set_header(rec, &folded, header);
 	return result;

@@ -52,6 +52,7 @@ struct recording_report {
 	uint64_t nr_bad;         /* records that could not be understood */
 	uint64_t nr_unknown_event;
 	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux;
+	double unresolved;  /* largest share of a recording's weight without all names, 0 to 1 */
 	bool is_incomplete; /* the recording is cut or damaged; message says where */
 	char message[256];
 	char left_out[256]; /* "1,234 of page-faults, 5 of ..." or "" */

@@ -79,19 +79,35 @@ static struct symtab *kallsyms_of(struct symbolizer *symbolizer)
 	return symbolizer->kallsyms;
 }
 
-/* The kernel's own list, where it is of the recorded boot. */
+/* The same kernel, which lies elsewhere after each boot: only its own text moves as one. */
+static bool is_moved(const struct symbolizer *symbolizer, const struct symtab *kallsyms,
+                     const struct module_key *key)
+{
+	struct build_id running;
+
+	if (key->kind != MODULE_KERNEL || !key->text_address || !kallsyms->text_address)
+		return false;
+	/* a list that was named by hand is the right one */
+	if (symbolizer->options.kallsyms)
+		return true;
+	running = kallsyms_running_build_id();
+	return running.size && build_id_equals(&running, &key->build_id);
+}
+
+/* The kernel's own list, where it is of the recorded kernel. */
 static bool use_kallsyms(struct symbolizer *symbolizer, struct module *module)
 {
+	const struct module_key *key = &module->key;
 	struct symtab *kallsyms = kallsyms_of(symbolizer);
 	struct err err = symbolizer->kallsyms_err;
+	bool is_usable = false;
 
-	/* a list that was named by hand is the right one unless it proves otherwise */
-	if (!kallsyms || (symbolizer->options.kallsyms ?
-	                          module->key.text_address && kallsyms->text_address &&
-	                                  module->key.text_address != kallsyms->text_address &&
-	                                  err_set(&err, "'%s' is of another boot",
-	                                          symbolizer->options.kallsyms) :
-	                          !kallsyms_is_recorded(kallsyms, &module->key, &err))) {
+	if (kallsyms && symbolizer->options.kallsyms && !key->text_address)
+		is_usable = true;
+	else if (kallsyms)
+		is_usable = is_moved(symbolizer, kallsyms, key) ||
+		            kallsyms_is_recorded(kallsyms, key, &err);
+	if (!is_usable) {
 		module_set_why(symbolizer->modules, module, err.text);
 		return false;
 	}
@@ -293,9 +309,17 @@ static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, boo
 }
 
 /* The address that the module's tables know a place by; false where it is none. */
-static bool address_of(const struct module *module, uint64_t place, uint64_t *address)
+static bool address_of(const struct symbolizer *symbolizer, const struct module *module,
+                       uint64_t place, uint64_t *address)
 {
+	const struct symtab *kallsyms = symbolizer->kallsyms;
+
 	*address = place;
+	if (module->key.kind == MODULE_KERNEL && kallsyms && module->symtab == kallsyms &&
+	    module->key.text_address && kallsyms->text_address) {
+		*address = place - module->key.text_address + kallsyms->text_address;
+		return true;
+	}
 	if (module->key.kind == MODULE_FILE || module->key.kind == MODULE_VDSO)
 		return module->elf && elffile_vaddr(module->elf, place, address);
 	if (module->key.kind == MODULE_KERNEL && module->elf)
@@ -344,7 +368,7 @@ size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t 
 
 	if (!symbolizer->options.no_symbols) {
 		prepare(symbolizer, module);
-		if (address_of(module, place, &address)) {
+		if (address_of(symbolizer, module, place, &address)) {
 			if (module->inlines)
 				nr = by_inlines(symbolizer, module, address, out);
 			if (module->symtab)

@@ -293,6 +293,34 @@ expect "B64 a header cut short" 2 "cut off inside its header" collapse "$work/st
 head -c 60 "$work/r" >"$work/stub"
 expect "B64 a file header cut short" 2 "cut off" collapse "$work/stub"
 
+# ---- kernel names: of the kernel that was recorded, or none ----
+kernel() { # _TEXT [MMAP2 OPTIONS]: one sample 0x150 behind _text
+	cat <<-END
+	my %o = (pipe => 1); $new \$r->comm(10, 10, 'app', 1);
+	\$r->mmap2(-1, $1, 0x1000000, $1, '[kernel.kallsyms]_text', 0, mode => 'kernel', $2);
+	\$r->sample(ip => $1 + 0x150, tid => [10, 10], time => 5, mode => 'kernel', chain => ['kernel', $1 + 0x150]);
+	END
+}
+names() { collapse -q --no-header --no-annotate "$@"; }
+printf '%s\n' 'ffffffff81000000 T _text' 'ffffffff81000100 T f' 'ffffffff81000200 T g' >"$work/kallsyms"
+make_recording "$work/r" "$(kernel 0xffffffff81000000)"
+check "kernel names from a file" grep -qx 'app;f 1' <(names --kallsyms "$work/kallsyms" "$work/r")
+make_recording "$work/r" "$(kernel 0xffffffff9a000000)"
+check "B49 a kernel that was placed elsewhere (KASLR)" \
+	grep -qx 'app;f 1' <(names --kallsyms "$work/kallsyms" "$work/r")
+printf '0000000000000000 t x\n%.0s' 1 2 3 >"$work/zeros"
+check "B49 addresses of zero are no data" \
+	grep -qx 'app;\[kernel\] 1' <(names --kallsyms "$work/zeros" "$work/r")
+printf '%s\n' '(null) t x' '(null) T _text' >"$work/null"
+check "B49 nor are those that say (null)" \
+	grep -qx 'app;\[kernel\] 1' <(names --kallsyms "$work/null" "$work/r")
+make_recording "$work/r" "$(kernel 0xffffffff81000000 "build_id => 'another kernel here!'")"
+check "B49 this machine's names are not for another kernel" \
+	grep -qx 'app;\[kernel\] 1' <(names "$work/r")
+make_recording "$work/r" "my %o = (pipe => 1); $new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100]) for 1 .. 10"
+expect "B66 frames without names are told" 0 '100 % of the samples .* no name' collapse "$work/r"
+
 # ---- compressed ----
 compressed() { # TYPE PIECES: one zstd stream over the records, in so many pieces
 	cat <<-END

@@ -1,0 +1,65 @@
+#!/bin/bash
+# Names of programs that are gone, replaced, or never were a file, recorded live.
+. "$TOP/tests/lib/check.sh"
+
+can_sample || { skip "live names: perf events are not permitted here"; exit 0; }
+# a build-id that nobody has met, so that no cache of build-ids knows it
+chain=$work/chain
+gcc -O1 -fno-omit-frame-pointer -Wl,--build-id=0x$(head -c 20 /dev/urandom | od -An -v -tx1 | tr -d ' \n') \
+	-o "$chain" "$TOP/samples/chain.c"
+recorder() { timeout 30 collect -q -F 999 -p "$1" --call-graph fp --duration 0.6; }
+
+cp "$chain" "$work/gone"
+"$work/gone" 2 &
+pid=$!
+sleep 0.1
+rm "$work/gone"
+recorder $pid | collapse -q >"$work/folded"
+check "B54 a deleted program that still runs has its names" \
+	grep -qE '^gone;.*main;outer;middle(;hot)? ' "$work/folded"
+kill $pid; wait $pid 2>/dev/null
+
+cp "$chain" "$work/gone"
+"$work/gone" 1 &
+pid=$!
+sleep 0.1
+rm "$work/gone"
+recorder $pid >"$work/data"
+kill $pid; wait $pid 2>/dev/null
+collapse -q "$work/data" >"$work/folded"
+check "B54 when it has ended, it is named by its file" grep -qE '^gone;.*\[gone' "$work/folded"
+check "B54 and nothing is guessed" bash -c "! grep -q 'main;outer' '$work/folded'"
+
+cp "$chain" "$work/replaced"
+"$work/replaced" 1 &
+pid=$!
+sleep 0.1
+recorder $pid >"$work/data"
+kill $pid; wait $pid 2>/dev/null
+# another program in the same place
+rm "$work/replaced"
+cp "$BUILD/samples/busy" "$work/replaced"
+collapse -q "$work/data" >"$work/folded"
+check "B54 a replaced program has no names of the new one" \
+	bash -c "grep -qE '^replaced;.*\[replaced' '$work/folded' && ! grep -qE 'handle_request|;main[; ]' '$work/folded'"
+
+cat >"$work/clock.c" <<'C'
+#include <time.h>
+__attribute__((noinline)) static long ask(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_nsec;
+}
+int main(void)
+{
+	long sum = 0;
+	for (int i = 0; i < 20000000; i++)
+		sum += ask();
+	return sum == 1;
+}
+C
+gcc -O1 -g -fno-omit-frame-pointer -o "$work/clock" "$work/clock.c"
+timeout 30 collect -q -F 999 --duration 1 -- "$work/clock" | collapse -q --no-inline >"$work/folded"
+check "B55 the vdso has names, and its callers" \
+	grep -qE '^clock;.*;main;ask;.*__vdso_clock_gettime' "$work/folded"
