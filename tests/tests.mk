@@ -59,7 +59,7 @@ sanitize: ## the suite under ASan, UBSan and LeakSanitizer
 
 .PHONY: tsan coverage fuzz golden-update
 tsan: ## the threaded paths under ThreadSanitizer
-	$(MAKE) all MODE=tsan
+	$(MAKE) all build/tsan/bench/unwind MODE=tsan
 	tests/run --mode tsan --bin build/tsan/bin --build build/tsan threads
 
 coverage: ## run the suite instrumented, print line coverage by file
