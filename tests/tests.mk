@@ -74,6 +74,10 @@ fuzz: ## run each fuzz target FUZZ_SECONDS long, keep what it finds
 golden-update: all ## rewrite the golden files from what the tools print now
 	GOLDEN_UPDATE=1 tests/run --bin $(BIN) --build $(BUILD) golden/
 
+.PHONY: check-fleet
+check-fleet: all ## many machines: ClickHouse table, loader and queries, 10 million rows (installs the server)
+	samples/fleet/check
+
 .PHONY: bench bench-save
 bench: all $(BUILD)/bench/measure $(BUILD)/bench/unwind ## costs of every tool beside a yardstick, in one table
 	tests/bench/run $(BENCH)
