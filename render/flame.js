@@ -347,7 +347,7 @@ const fit = (s, room) => {
 
 let T = base, cur = -1, terms = [], largest = 0;
 const hues = ["#ea66ea", "#33b5ff", "#58d13a", "#ffb300", "#a68bff", "#ff6f91"];
-const nameOf = i => T.name[i] >= 0 ? names[T.name[i]] : T.name[i] === -2 ? "gone" : "all";
+const nameOf = i => T.name[i] >= 0 ? names[T.name[i]] : T.name[i] === -2 ? "gone: only in the first profile" : "all";
 const range = () => state.z >= 0 ? [T.start[state.z], T.start[state.z] + Number(T.w[state.z])] : [0, T.span];
 
 const place = () => {

@@ -149,9 +149,8 @@ static void put_frame(const struct drawing *d, const struct layout_box *box, dou
 {
 	const struct frametree *tree = d->layout->tree;
 	const struct nameattr_entry *entry = NULL;
-	const char *root = tree->nr_columns < 2        ? "all" :
-	                   box->gone || d->column == 0 ? "gone" :
-	                                                 "all";
+	const char *root =
+	        tree->nr_columns == 2 && d->column == 0 ? "gone: only in the first profile" : "all";
 	struct slice name = {root, strlen(root)};
 	char colour[8], mark;
 
