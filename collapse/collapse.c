@@ -266,6 +266,17 @@ static int fold_all(struct run *run)
 	return is_incomplete ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 
+/* The library asks again and again; people are told once a file. */
+static void say_waiting(const char *build_id, long done, long all UNUSED)
+{
+	static char said[64];
+
+	if (strncmp(said, build_id, sizeof(said) - 1) == 0 || done < 0)
+		return;
+	snprintf(said, sizeof(said), "%s", build_id);
+	msg_note("asking a debuginfod server for build-id %s", build_id);
+}
+
 int main(int argc, char **argv)
 {
 	struct run run = {0};
@@ -280,6 +291,7 @@ int main(int argc, char **argv)
 			          "-a | collapse; '--help' tells more");
 			status = EXIT_MISUSE;
 		} else {
+			run.options.recording.modules.progress = say_waiting;
 			folder_init(&run.folder);
 			status = fold_all(&run);
 			folder_release(&run.folder);

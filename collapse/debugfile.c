@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/debugfile.h"
 
+#include "collapse/debuginfod.h"
 #include "collapse/unpack.h"
 #include "share/mem.h"
 
@@ -90,6 +91,7 @@ struct elffile *debugfile_of(struct elffile *file)
 {
 	const struct module_options *options = file->options;
 	const char *const *dirs = debugfile_dirs(options);
+	char *fetched;
 
 	if (file->debug_tried || !options)
 		return file->debug;
@@ -108,6 +110,11 @@ struct elffile *debugfile_of(struct elffile *file)
 	}
 	if (!file->debug)
 		file->debug = by_debuglink(file);
+	if (!file->debug) {
+		fetched = debuginfod_path(options, &file->build_id, true);
+		if (fetched)
+			file->debug = open_with_id(fetched, &file->build_id);
+	}
 	if (file->debug)
 		file->debug->options = options;
 	return file->debug;

@@ -2,6 +2,7 @@
 #include "collapse/module.h"
 
 #include "collapse/debugfile.h"
+#include "collapse/debuginfod.h"
 #include "collapse/elffile.h"
 #include "collapse/unpack.h"
 #include "share/arena.h"
@@ -46,6 +47,7 @@ void modules_free(struct modules *modules)
 {
 	if (!modules)
 		return;
+	debuginfod_close();
 	for (size_t i = 0; i < modules->nr_files; i++)
 		elffile_close(modules->files[i]);
 	for (size_t i = 0; i < modules->nr; i++)
@@ -333,7 +335,10 @@ static bool find_file(struct search *search)
 		}
 	}
 	free(path);
-	return done || find_by_build_id(search);
+	if (done || find_by_build_id(search))
+		return true;
+	path = debuginfod_path(options, &key->build_id, false);
+	return path && try_take(search, path);
 }
 
 static bool find_vmlinux(struct search *search)

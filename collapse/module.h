@@ -73,7 +73,10 @@ struct module_options {
 	const char *symfs;             /* prefix for every recorded path, or NULL */
 	const char *const *debug_dirs; /* NULL-terminated; NULL = the system's */
 	const char *build_id_cache;    /* NULL = $HOME/.debug */
-	bool live;                     /* processes of the recording may still run here */
+	unsigned debuginfod_seconds;   /* that servers may take in all; 0 = do not ask */
+	/* called while a server is waited for; NULL = not wanted */
+	void (*progress)(const char *build_id, long done, long all);
+	bool live; /* processes of the recording may still run here */
 };
 
 struct modules;

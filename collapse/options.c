@@ -34,6 +34,7 @@ enum option {
 	OPT_SYMFS,
 	OPT_DEBUG_DIR,
 	OPT_BUILD_ID_CACHE,
+	OPT_DEBUGINFOD,
 	OPT_KALLSYMS,
 	OPT_VMLINUX,
 	OPT_SRCLINE,
@@ -88,6 +89,7 @@ static const struct opt table[] = {
         {OPT_SYMFS, 0, "symfs", "DIR", "look for recorded files below DIR"},
         {OPT_DEBUG_DIR, 0, "debug-dir", "DIR", "look for debug files below DIR (repeatable)"},
         {OPT_BUILD_ID_CACHE, 0, "build-id-cache", "DIR", "in place of ~/.debug"},
+        {OPT_DEBUGINFOD, 0, "debuginfod", "[SECONDS]", "ask servers, so long in all (30)"},
         {OPT_KALLSYMS, 0, "kallsyms", "FILE", "in place of /proc/kallsyms"},
         {OPT_VMLINUX, 'k', "vmlinux", "FILE", "kernel image with symbols"},
         {OPT_SAMPLES, 0, "samples", NULL, "print each sample, as perf script does, do not fold"},
@@ -110,6 +112,8 @@ static const struct opt compat_table[] = {
         {OPT_COMPAT_PID, 0, "pid", NULL, "add the process to the comm"},
         {OPT_COMPAT_TID, 0, "tid", NULL, "add process and thread to the comm"},
 };
+
+enum { DEBUGINFOD_SECONDS = 30 };
 
 static const char *const root_names[] = {"comm", "pid", "tid", "cgroup", "cpu", "host", "none"};
 
@@ -273,6 +277,17 @@ static int parse_threads(struct options *options, const char *arg, struct err *e
 	return 0;
 }
 
+static int parse_debuginfod(struct options *options, const char *arg, struct err *err)
+{
+	uint64_t seconds = DEBUGINFOD_SECONDS;
+
+	if (arg && (num_parse_u64(arg, strlen(arg), &seconds) < 0 || seconds > 86400))
+		return err_set(err, "'--debuginfod=%s' is no number of seconds up to a day", arg);
+	options->recording.modules.debuginfod_seconds = (unsigned)seconds;
+	options->has_debuginfod = true;
+	return 0;
+}
+
 static int take_option(struct options *options, int option, const char *arg, struct err *err)
 {
 	static const char *const counts[] = {"samples", "period", "time"};
@@ -378,6 +393,8 @@ static int take_option(struct options *options, int option, const char *arg, str
 	case OPT_BUILD_ID_CACHE:
 		recording->modules.build_id_cache = arg;
 		return 0;
+	case OPT_DEBUGINFOD:
+		return parse_debuginfod(options, arg, err);
 	case OPT_KALLSYMS:
 		recording->symbolize.kallsyms = arg;
 		return 0;
@@ -457,6 +474,7 @@ static bool wants_compat(int argc, char **argv)
 static void complete(struct options *options)
 {
 	struct recording_options *recording = &options->recording;
+	const char *servers = getenv("DEBUGINFOD_URLS");
 
 	if (!options->nr_inputs) {
 		MEM_GROW(options->inputs, options->nr_inputs, options->inputs_capacity);
@@ -476,6 +494,9 @@ static void complete(struct options *options)
 	recording->events = options->format.events = options->events;
 	recording->filter.comms = options->comms;
 	recording->modules.debug_dirs = options->debug_dirs;
+	/* set for all tools of this machine: servers are to be asked */
+	if (!options->has_debuginfod && servers && servers[0])
+		recording->modules.debuginfod_seconds = DEBUGINFOD_SECONDS;
 }
 
 int options_parse(struct options *options, int argc, char **argv, int *status, struct err *err)

@@ -22,7 +22,7 @@ struct options {
 	const struct to_format *to; /* NULL: folded stacks */
 	const char *output;
 	enum recursion recursion;
-	bool no_header, print_samples, check, has_by;
+	bool no_header, print_samples, check, has_by, has_debuginfod;
 	const char **events, **comms, **debug_dirs, **inputs;
 	size_t nr_events, nr_debug_dirs, nr_inputs;
 	size_t events_capacity, comms_capacity, debug_dirs_capacity, inputs_capacity;

@@ -143,3 +143,27 @@ for options in '' '-fcf-protection=none' '-fuse-ld=lld' '-fuse-ld=mold' '-fuse-l
 	names stubs | paste -d' ' pcs - >stubs.got
 	if cmp -s stubs.want stubs.got; then ok "stubs are name@plt ($options)"; else not_ok "stubs are name@plt ($options)" "$(/usr/bin/diff stubs.want stubs.got)"; fi
 done
+
+# a server, here a folder: asked only where it was wanted
+if can_sample; then
+	g++ -w -g -O0 -Wl,--build-id -o served "$source"
+	id=$(readelf -n served | sed -n 's/.*Build ID: //p')
+	mkdir -p "server/buildid/$id"
+	objcopy --only-keep-debug served "server/buildid/$id/debuginfo"
+	strip -s served
+	cat >spin.sh <<'SH'
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do ./served 1 2 3 4 5 6 7 8 >/dev/null; done
+SH
+	collect -q -F 4999 --call-graph fp -o served.data -- sh spin.sh >/dev/null 2>&1
+	export DEBUGINFOD_CACHE_PATH=$work/cache
+	if ldconfig -p | grep -q libdebuginfod.so.1; then
+		DEBUGINFOD_URLS="file://$work/server" collapse --debuginfod=0 served.data >folded 2>/dev/null
+		if grep -q 'middle' folded; then not_ok 'debuginfod: not asked with 0 seconds'; else ok 'debuginfod: not asked with 0 seconds'; fi
+		DEBUGINFOD_URLS="file://$work/server" collapse --debuginfod served.data >folded 2>err
+		check 'debuginfod: names from a server' grep -q 'served;.*main;.*middle' folded
+	else
+		skip 'debuginfod: no libdebuginfod'
+	fi
+else
+	skip 'debuginfod: perf events are not permitted here'
+fi
