@@ -914,6 +914,7 @@ const zoom = i => {
 	go({z: i === 0 && !T.goneAt ? -1 : i});
 	cur = was < 0 ? was : i;
 	mark();
+	say(i);
 };
 const select = i => {
 	cur = i;
