@@ -293,7 +293,7 @@ static struct slice unescape(struct slice raw, struct buf *buf)
 struct slice json_text(struct json *json, struct buf *buf)
 {
 	struct slice text;
-	bool has_escapes;
+	bool has_escapes = false;
 
 	switch (json_peek(json)) {
 	case '"':
