@@ -367,6 +367,8 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	recout_events(&run->rec, &settings->events);
 	attr = &settings->events.at[0].attr;
 	recout_features(&run->rec, argc, argv, attr->use_clockid ? attr->clockid : -1);
+	if (settings->zstd_level && recout_compress(&run->rec, settings->zstd_level, err) < 0)
+		return -1;
 	if (run->by_signal)
 		return 0;
 	say_what_was_given_up(&run->recorder);

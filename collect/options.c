@@ -30,6 +30,7 @@ enum {
 	OPT_DELAY,
 	OPT_SWITCH_ON,
 	OPT_OVERWRITE,
+	OPT_COMPRESS,
 	OPT_CLOCK,
 	OPT_RING,
 	OPT_OUTPUT,
@@ -72,6 +73,8 @@ static const struct opt table[] = {
          "keep only the last TIME; written on SIGUSR2, at the end"},
         {OPT_CLOCK, 'k', "clock", "CLOCK", "mono (default), raw, real, boot, tai or perf"},
         {OPT_RING, 'm', "mmap-size", "SIZE", "buffer of each CPU, such as 2M"},
+        {OPT_COMPRESS, 'z', "compress", "[LEVEL]",
+         "compress records by zstd, level 1 (default) to 19"},
         {OPT_OUTPUT, 'o', "output", "FILE", "write records to FILE (default: stdout)"},
         {OPT_SAMPLER, 0, "sampler", "KIND", "perf, or signal: no perf events, a preloaded library"},
         {OPT_WALL, 0, "wall", NULL, "signal sampler: by wall-clock time, not CPU time"},
@@ -179,6 +182,11 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 	case OPT_OVERWRITE:
 		if (num_parse_duration(arg, &settings->overwrite_ns) < 0 || !settings->overwrite_ns)
 			return err_set(err, "--overwrite '%s' is no time such as 10 or 30s", arg);
+		return 0;
+	case OPT_COMPRESS:
+		settings->zstd_level = arg ? (int)strtol(arg, NULL, 10) : 1;
+		if (settings->zstd_level < 1 || settings->zstd_level > 19)
+			return err_set(err, "-z '%s' is no level from 1 to 19", arg);
 		return 0;
 	case OPT_CLOCK:
 		return sampling_parse_clock(sampling, arg, err);

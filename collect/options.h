@@ -21,6 +21,7 @@ struct settings {
 	uint64_t duration_ns;  /* 0 = no limit */
 	uint64_t delay_ns;     /* 0 = none */
 	bool switched;         /* SIGUSR1 starts and stops */
+	int zstd_level;        /* 0 = no compression */
 	uint64_t overwrite_ns; /* flight recorder: keep the last so many ns; 0 = keep all */
 	bool some_cpus;        /* -C was given */
 	const char *output;

@@ -1,7 +1,7 @@
 #include "share/compat.h"
 #include "collect/recout.h"
 
-#include "collect/procfile.h"
+#include "collect/zstream.h"
 #include "share/mem.h"
 #include "share/perfrec.h"
 #include "share/version.h"
@@ -21,6 +21,7 @@ struct recout_block {
 	struct recout_block *next;
 	struct buf bytes;
 	uint64_t time_ns; /* when it was held */
+	bool compress;
 };
 
 /* ---- the writer ---- */
@@ -41,10 +42,39 @@ static int write_all(int fd, const struct buf *bytes)
 	return 0;
 }
 
+/* Bytes per COMPRESSED record: what they become fits a record, as it has 16 bits of size. */
+#define COMPRESSED_PIECE (32 * 1024)
+/* Readers reserve that much for what a record becomes (comp_mmap_len of perf's env.h). */
+#define COMPRESSED_ROOM (1u << 20)
+
+/* Replaces the bytes by COMPRESSED records. Returns 0 or errno. */
+static int compress_block(struct zstream *stream, struct buf *bytes)
+{
+	struct buf out = {0};
+
+	for (size_t at = 0; at < bytes->size; at += COMPRESSED_PIECE) {
+		struct perf_event_header header = {.type = PERFREC_COMPRESSED};
+		size_t start = out.size;
+
+		buf_add(&out, &header, sizeof(header));
+		if (zstream_add(stream, &out, bytes->at + at,
+		                MIN_OF((size_t)COMPRESSED_PIECE, bytes->size - at)) < 0) {
+			buf_release(&out);
+			return EIO;
+		}
+		header.size = (uint16_t)(out.size - start);
+		memcpy(out.at + start, &header, sizeof(header));
+	}
+	buf_release(bytes);
+	*bytes = out;
+	return 0;
+}
+
 static void *write_blocks(void *arg)
 {
 	struct recout *rec = arg;
 	struct recout_block *block;
+	size_t queued;
 	int failure;
 
 	pthread_mutex_lock(&rec->lock);
@@ -56,12 +86,15 @@ static void *write_blocks(void *arg)
 			break;
 		rec->first = block->next;
 		failure = rec->failure;
+		queued = block->bytes.size;
 		pthread_mutex_unlock(&rec->lock);
+		if (!failure && block->compress)
+			failure = compress_block(rec->zstream, &block->bytes);
 		if (!failure)
 			failure = write_all(rec->out.fd, &block->bytes);
 		pthread_mutex_lock(&rec->lock);
 		rec->failure = failure;
-		rec->queued -= block->bytes.size;
+		rec->queued -= queued;
 		buf_release(&block->bytes);
 		free(block);
 		pthread_cond_broadcast(&rec->changed);
@@ -73,6 +106,7 @@ static void *write_blocks(void *arg)
 static void enqueue(struct recout *rec, struct recout_block *block)
 {
 	block->next = NULL;
+	block->compress = rec->zstream != NULL;
 	pthread_mutex_lock(&rec->lock);
 	while (rec->queued > RECOUT_MAX_QUEUE)
 		pthread_cond_wait(&rec->changed, &rec->lock);
@@ -187,6 +221,8 @@ static void end_writer(struct recout *rec)
 	rec->out.failure = rec->failure;
 	buf_release(&rec->record);
 	buf_release(&rec->block);
+	zstream_free(rec->zstream);
+	rec->zstream = NULL;
 }
 
 int recout_open(struct recout *rec, const char *path, struct err *err)
@@ -377,6 +413,24 @@ void recout_features(struct recout *rec, int argc, char **argv, int clockid)
 	}
 	end(rec);
 	clock_features(rec, clockid);
+}
+
+int recout_compress(struct recout *rec, int level, struct err *err)
+{
+	struct zstream *stream = zstream_new(level, err);
+
+	if (!stream)
+		return -1;
+	begin_feature(rec, PERFREC_FEAT_COMPRESSED);
+	add_u32(rec, 1); /* version */
+	add_u32(rec, 1); /* zstd */
+	add_u32(rec, (uint32_t)level);
+	add_u32(rec, 1); /* ratio, unknown yet */
+	add_u32(rec, COMPRESSED_ROOM);
+	end(rec);
+	recout_push(rec);
+	rec->zstream = stream;
+	return 0;
 }
 
 void recout_sample_time(struct recout *rec, uint64_t first_ns, uint64_t last_ns)

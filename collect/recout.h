@@ -34,6 +34,8 @@ struct recout {
 	struct recout_block *held, *held_last;
 	struct buf kept; /* what remains of older ones: names, maps, losses */
 
+	struct zstream *zstream; /* NULL = records are written as they are */
+
 	pthread_t writer;
 	bool has_writer;
 	pthread_mutex_t lock; /* guards what follows */
@@ -52,6 +54,9 @@ int recout_open(struct recout *rec, const char *path, struct err *err);
 
 /* Moves the block into the queue; waits while that is full. */
 void recout_push(struct recout *rec);
+
+/* From now on writes COMPRESSED records. Call it after the header. */
+int recout_compress(struct recout *rec, int level, struct err *err);
 
 /* From now on keeps the last ns of records instead of writing them. */
 void recout_hold(struct recout *rec, uint64_t ns);

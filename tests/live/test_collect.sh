@@ -177,3 +177,12 @@ if [ "$(id -u)" = 0 ]; then
 fi
 check "a terminal shows progress" grep -q 'samples, .* lost, .* MB' \
 	<(command script -qec "collect -a -F 99 --duration 1.2 -o /dev/null" /dev/null)
+
+# ---- compressed records ----
+collect -q -z -F 999 --call-graph dwarf -o "$work/small" -- "$work/spin" 1
+collect -q -F 999 --call-graph dwarf -o "$work/large" -- "$work/spin" 1
+check "-z: smaller by half at least" [ $(($(stat -c %s "$work/small") * 2)) -lt "$(stat -c %s "$work/large")" ]
+check "-z: perf script reads as many samples" awk -v nr="$(nr_samples "$work/small")" 'BEGIN { print nr; exit !(nr > 800) }'
+check "-z: collapse reads as many" \
+	[ "$(collapse -q "$work/small" 2>/dev/null | folded_sum)" = "$(nr_samples "$work/small")" ]
+expect "-z: levels are checked" 64 "'99' is no level from 1 to 19" collect --compress=99 -o "$work/x" -- true
