@@ -40,7 +40,7 @@ bool proto_next(struct proto *proto, struct proto_field *field)
 	field->number = (uint32_t)(key >> 3);
 	field->wire = key & 7;
 	field->value = 0;
-	field->bytes = (struct slice){0};
+	field->bytes = (struct slice){"", 0};
 	switch (field->wire) {
 	case 0:
 		field->value = proto_varint(proto);

@@ -18,7 +18,7 @@ struct proto_field {
 	uint32_t number;
 	uint8_t wire;
 	uint64_t value;     /* wire types 0, 1, 5 */
-	struct slice bytes; /* wire type 2, borrowed */
+	struct slice bytes; /* wire type 2, borrowed; else empty */
 };
 
 static inline struct proto proto_of(struct slice bytes)

@@ -82,7 +82,7 @@ static bool next_record(struct slice *rest, uint32_t *kind, struct slice *record
 static void take_file(struct reading *reading, struct slice record)
 {
 	struct proto proto = proto_of(record);
-	struct file file = {0};
+	struct file file = {.path = {"", 0}};
 	struct proto_field field;
 	uint64_t id = 0;
 
