@@ -7,6 +7,7 @@
  */
 #include "share/compat.h"
 
+#include "collapse/archive.h"
 #include "collapse/folder.h"
 #include "collapse/options.h"
 #include "share/folded.h"
@@ -15,10 +16,17 @@
 #include "share/num.h"
 #include "share/opts.h"
 
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct run {
 	struct options options;
+	struct archive *archive;
+	bool is_behind;  /* the last interval could not be written */
+	bool is_damaged; /* a file of an archive had to be left out */
 
 	struct folder folder;
 	struct folded_header header;
@@ -204,13 +212,151 @@ static int check_counted(const struct run *run, struct counted *first, const cha
 	return 0;
 }
 
+/* ---- archives ---- */
+
+static bool is_folder(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/*
+ * One file of an archive: all of it or, where it cannot be decoded to its end,
+ * nothing but a warning.
+ */
+static int fold_member(struct run *run, const char *path, struct err *err)
+{
+	struct input *in = input_open(path, 0, err);
+	const char *at;
+	size_t size;
+	int result = 0;
+
+	if (!in || input_peek(in, SIZE_MAX, &at, &size, err) < 0 ||
+	    (result = fold_format(run, in, err)) < 0) {
+		if (result == 0 || !run->folder.total) {
+			msg_warn("%s; left out", err->text);
+			run->is_damaged = true;
+			result = 0;
+		}
+	}
+	input_close(in);
+	return result;
+}
+
+static int fold_archive(struct run *run, const char *dir, struct err *err)
+{
+	struct archive_list list;
+	int result = 0;
+
+	if (archive_list(dir, run->options.since, run->options.until, &list, err) < 0)
+		return -1;
+	if (!list.nr)
+		result = err_set(err, "the archive '%s' has no files%s", dir,
+		                 run->options.has_range ? " of that time" : "");
+	for (size_t i = 0; i < list.nr && result == 0; i++)
+		result = fold_member(run, list.members[i].path, err);
+	archive_list_release(&list);
+	return result;
+}
+
+static const char *archive_host(const struct run *run, char *here, size_t size)
+{
+	const char *host = folded_header_get(&run->header, "host");
+
+	if (host)
+		return host;
+	here[0] = '\0';
+	gethostname(here, size - 1);
+	return here;
+}
+
+static int archive_rest(struct run *run, int64_t start, struct err *err)
+{
+	char here[256] = "";
+
+	if (!run->folder.total)
+		return 0;
+	return archive_add(run->archive, start, archive_host(run, here, sizeof(here)), &run->header,
+	                   &run->folder, err);
+}
+
+/* Called by the recording at the end of each interval. */
+static int archive_interval(void *ctx, int64_t start, struct err *err)
+{
+	struct run *run = ctx;
+	bool failed;
+
+	recursion_fold(&run->folder, run->options.recursion);
+	failed = archive_rest(run, start, err) < 0;
+
+	if (failed && !run->is_behind)
+		msg_warn("%s; the interval is kept and tried again at the end of the next",
+		         err->text);
+	run->is_behind = failed;
+	folded_header_release(&run->header);
+	if (failed)
+		return 1;
+	folder_release(&run->folder);
+	folder_init(&run->folder);
+	return 0;
+}
+
+static volatile sig_atomic_t nowhere; /* a descriptor of /dev/null */
+
+/* Nothing more comes: whatever waits for input meets its end. */
+static void end_input(int number)
+{
+	(void)number;
+	dup2(nowhere, STDIN_FILENO);
+}
+
+/* The recorder was most likely told to end as well: what it still has comes first. */
+static void end_soon(int number)
+{
+	(void)number;
+	alarm(2);
+}
+
+static void end_on_signals(void)
+{
+	struct sigaction soon = {.sa_handler = end_soon}, now = {.sa_handler = end_input};
+
+	nowhere = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	sigaction(SIGINT, &soon, NULL);
+	sigaction(SIGTERM, &soon, NULL);
+	sigaction(SIGALRM, &now, NULL);
+}
+
+static int begin_archive(struct run *run, struct err *err)
+{
+	if (run->options.recording.off_cpu)
+		return err_set(err, "--archive does not go with --off-cpu and --wall: waits that "
+		                    "span intervals would be lost");
+	run->archive = archive_open(run->options.archive_dir, &run->options.archive, err);
+	if (!run->archive)
+		return -1;
+	if (!run->options.recording.every_ns)
+		run->options.recording.every_ns = UINT64_C(60000000000);
+	/* glibc would raise it with every large block, and keep ever more of them */
+	mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+	run->options.recording.interval = archive_interval;
+	run->options.recording.interval_ctx = run;
+	end_on_signals();
+	return 0;
+}
+
+/* ---- all inputs ---- */
+
 static int fold_inputs(struct run *run, struct output *out, struct err *err)
 {
 	struct counted first = {NULL, NULL};
 	int result = 0;
 
 	for (size_t i = 0; i < run->options.nr_inputs && result == 0; i++) {
-		result = fold_input(run, run->options.inputs[i], out, err);
+		result = is_folder(run->options.inputs[i]) ?
+		                 fold_archive(run, run->options.inputs[i], err) :
+		                 fold_input(run, run->options.inputs[i], out, err);
 		if (result == 0)
 			result = check_counted(run, &first, run->options.inputs[i], err);
 	}
@@ -241,7 +387,8 @@ static int fold_all(struct run *run)
 	struct err err;
 	bool is_incomplete;
 
-	if (output_open(&out, run->options.output, &err) < 0)
+	if ((run->options.archive_dir && begin_archive(run, &err) < 0) ||
+	    output_open(&out, run->options.output, &err) < 0)
 		return msg_fail(&err);
 	if (fold_inputs(run, &out, &err) < 0) {
 		output_discard(&out);
@@ -255,14 +402,15 @@ static int fold_all(struct run *run)
 	if (!run->options.print_samples && !run->options.check) {
 		recursion_fold(&run->folder, run->options.recursion);
 		describe_formats(run);
-		if (write_stacks(run, &out, &err) < 0) {
+		if (run->archive ? archive_rest(run, run->report.rest_start, &err) < 0 :
+		                   write_stacks(run, &out, &err) < 0) {
 			output_discard(&out);
 			return msg_fail(&err);
 		}
 	}
 	if (output_close(&out, &err) < 0)
 		return msg_fail(&err);
-	is_incomplete = say_losses(run);
+	is_incomplete = say_losses(run) || run->is_damaged;
 	return is_incomplete ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 
@@ -294,6 +442,7 @@ int main(int argc, char **argv)
 			run.options.recording.modules.progress = say_waiting;
 			folder_init(&run.folder);
 			status = fold_all(&run);
+			archive_close(run.archive);
 			folder_release(&run.folder);
 			folded_header_release(&run.header);
 		}

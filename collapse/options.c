@@ -6,6 +6,7 @@
 #include "share/num.h"
 #include "share/opts.h"
 
+#include <time.h>
 #include <unistd.h>
 
 enum option {
@@ -55,6 +56,12 @@ enum option {
 	OPT_COMPAT_TID,
 	OPT_INLINE,
 	OPT_FOLD_RECURSION,
+	OPT_EVERY,
+	OPT_ARCHIVE,
+	OPT_KEEP,
+	OPT_MAX_SIZE,
+	OPT_SINCE,
+	OPT_UNTIL,
 };
 
 static const struct opt table[] = {
@@ -92,6 +99,14 @@ static const struct opt table[] = {
         {OPT_DEBUGINFOD, 0, "debuginfod", "[SECONDS]", "ask servers, so long in all (30)"},
         {OPT_KALLSYMS, 0, "kallsyms", "FILE", "in place of /proc/kallsyms"},
         {OPT_VMLINUX, 'k', "vmlinux", "FILE", "kernel image with symbols"},
+        {OPT_ARCHIVE, 0, "archive", "DIR",
+         "write one file an interval there, named by time and host"},
+        {OPT_EVERY, 0, "every", "TIME", "length of these intervals (default: 60s)"},
+        {OPT_KEEP, 0, "keep", "TIME", "remove files of the archive that are older, as 7d"},
+        {OPT_MAX_SIZE, 0, "max-size", "SIZE", "remove the oldest above this sum, as 2G"},
+        {OPT_SINCE, 0, "since", "TIME",
+         "of an archive: files from then on; 10:00, 2h (ago), 2026-11-29"},
+        {OPT_UNTIL, 0, "until", "TIME", "of an archive: files before then"},
         {OPT_SAMPLES, 0, "samples", NULL, "print each sample, as perf script does, do not fold"},
         {OPT_INPUT_CHECK, 0, "input-check", "[json]", "tell what is in a recording, do not fold"},
         {OPT_FROM, 0, "from", "FORMAT", "the format of the input (default: by its contents)"},
@@ -288,6 +303,41 @@ static int parse_debuginfod(struct options *options, const char *arg, struct err
 	return 0;
 }
 
+static int parse_archive(struct options *options, int option, const char *arg, struct err *err)
+{
+	uint64_t ns;
+
+	switch (option) {
+	case OPT_ARCHIVE:
+		options->archive_dir = arg;
+		return 0;
+	case OPT_EVERY:
+		if (num_parse_duration(arg, &options->recording.every_ns) < 0 ||
+		    options->recording.every_ns < 1000000)
+			return err_set(err, "'--every %s' is no time such as 60s", arg);
+		return 0;
+	case OPT_KEEP:
+		if (num_parse_duration(arg, &ns) < 0 || ns < 1000000000)
+			return err_set(err, "'--keep %s' is no time such as 7d", arg);
+		options->archive.keep_s = ns / 1000000000;
+		return 0;
+	case OPT_MAX_SIZE:
+		if (num_parse_size(arg, &options->archive.max_size) < 0 ||
+		    !options->archive.max_size)
+			return err_set(err, "'--max-size %s' is no size such as 2G", arg);
+		return 0;
+	default:
+		options->has_range = true;
+		if (archive_parse_time(arg, time(NULL),
+		                       option == OPT_SINCE ? &options->since : &options->until) < 0)
+			return err_set(err,
+			               "'--%s %s' is no time such as 10:00, 2h or "
+			               "2026-11-29T10:00",
+			               option == OPT_SINCE ? "since" : "until", arg);
+		return 0;
+	}
+}
+
 static int take_option(struct options *options, int option, const char *arg, struct err *err)
 {
 	static const char *const counts[] = {"samples", "period", "time"};
@@ -440,6 +490,13 @@ static int take_option(struct options *options, int option, const char *arg, str
 		options->check = true;
 		recording->check_json = arg && strcmp(arg, "json") == 0;
 		return 0;
+	case OPT_EVERY:
+	case OPT_ARCHIVE:
+	case OPT_KEEP:
+	case OPT_MAX_SIZE:
+	case OPT_SINCE:
+	case OPT_UNTIL:
+		return parse_archive(options, option, arg, err);
 	case OPT_FORMATS:
 		break;
 	}
@@ -518,6 +575,8 @@ int options_parse(struct options *options, int argc, char **argv, int *status, s
 	*options = (struct options){
 	        .recording.stacks.annotate = true,
 	        .format = {.annotate = true, .inlines = true},
+	        .since = INT64_MIN,
+	        .until = INT64_MAX,
 	};
 	if (wants_compat(argc, argv)) {
 		/* what stands first is found first */

@@ -7,6 +7,7 @@
 #ifndef COLLAPSE_OPTIONS_H
 #define COLLAPSE_OPTIONS_H
 
+#include "collapse/archive.h"
 #include "collapse/format.h"
 #include "collapse/recording.h"
 #include "collapse/recursion.h"
@@ -22,6 +23,10 @@ struct options {
 	const struct to_format *to; /* NULL: folded stacks */
 	const char *output;
 	enum recursion recursion;
+	const char *archive_dir; /* --archive, or NULL */
+	struct archive_options archive;
+	int64_t since, until; /* of archives that are read; seconds since 1970 */
+	bool has_range;
 	bool no_header, print_samples, check, has_by, has_debuginfod;
 	const char **events, **comms, **debug_dirs, **inputs;
 	size_t nr_events, nr_debug_dirs, nr_inputs;

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/recording.h"
 
+#include "collapse/carry.h"
 #include "collapse/check.h"
 #include "collapse/choose.h"
 #include "collapse/deferred.h"
@@ -12,6 +13,8 @@
 #include "share/num.h"
 
 #include <elf.h>
+#include <malloc.h>
+#include <time.h>
 #include <unistd.h>
 
 struct recording {
@@ -35,7 +38,17 @@ struct recording {
 	uint64_t first_time, last_time; /* of counted samples */
 	uint64_t *cpus;                 /* bits: seen in samples */
 	size_t nr_cpu_words, nr_cpus;
+
+	struct folder *folder; /* where intervals go; the caller's */
+	struct folded_header *header;
+	struct recording_report counted; /* what earlier inputs and intervals have told */
+	int64_t epoch_ns;                /* time of the recording + this = since 1970 */
+	int64_t slot;                    /* of the interval: its start / every_ns */
+	int64_t interval_start;          /* ns since 1970; 0 = none has begun */
+	int64_t interval_since;          /* the same, of the clock when it began here */
 };
+
+static int fold_counted(struct recording *rec, struct err *err);
 
 static uint16_t machine_of_arch(const char *arch)
 {
@@ -59,8 +72,11 @@ static uint16_t machine_of_arch(const char *arch)
 #endif
 }
 
-/* Everything that must wait for the description of the recording. */
-static void begin(struct recording *rec)
+/*
+ * Everything that must wait for the description of the recording, and again
+ * at each interval. old: the session to carry on, or NULL.
+ */
+static void begin(struct recording *rec, const struct session *old)
 {
 	struct module_options modules = rec->options->modules;
 	struct symbolize_options symbolize = rec->options->symbolize;
@@ -74,6 +90,9 @@ static void begin(struct recording *rec)
 	options.frames.machine = machine_of_arch(rec->reader->arch);
 	rec->modules = modules_new(&modules);
 	session_init(&rec->session, rec->reader, rec->modules);
+	if (old)
+		carry_session(&rec->session, old);
+	options.event_root = rec->stacks.options.event_root;
 	stacks_init(&rec->stacks, &rec->session, &options);
 	rec->has_stacks = true;
 	offcpu_init(&rec->offcpu, &rec->stacks, rec->options->split_state);
@@ -82,8 +101,8 @@ static void begin(struct recording *rec)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
 	rec->printer = (struct samples_printer){
 	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};
-	if (choose_events(rec->reader, rec->options, &rec->stacks.options.event_root, &rec->err) <
-	    0)
+	if (!old && choose_events(rec->reader, rec->options, &rec->stacks.options.event_root,
+	                          &rec->err) < 0)
 		rec->has_failed = true;
 }
 
@@ -337,12 +356,89 @@ static void take_lost(struct recording *rec, const struct record *record)
 		event->nr_lost += nr;
 }
 
+/* ---- intervals ---- */
+
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The same recording, with nothing counted and without what has ended. */
+static void begin_anew(struct recording *rec)
+{
+	struct session old = rec->session;
+	struct modules *modules = rec->modules;
+	bool event_root = rec->stacks.options.event_root;
+
+	stacks_release(&rec->stacks);
+	symbolizer_free(rec->symbolizer);
+	rec->symbolizer = NULL;
+	strtab_release(&rec->names);
+	offcpu_release(&rec->offcpu);
+	rec->stacks.options.event_root = event_root;
+	begin(rec, &old);
+	session_release(&old);
+	modules_free(modules);
+	/* what one interval needed is mostly not what the next one does */
+	malloc_trim(0);
+}
+
+static void end_interval(struct recording *rec)
+{
+	int kept = fold_counted(rec, &rec->err);
+
+	if (kept == 0)
+		kept = rec->options->interval(rec->options->interval_ctx,
+		                              rec->interval_start / 1000000000, &rec->err);
+	if (kept < 0)
+		rec->has_failed = true;
+	begin_anew(rec);
+	/* what could not be written grows into the next interval */
+	if (kept > 0)
+		return;
+	rec->counted = *rec->report;
+	rec->first_time = rec->last_time = 0;
+	rec->interval_start = 0;
+}
+
+/*
+ * Intervals begin at multiples of their length by the clock of this machine.
+ * The clock that the recorder stamps with does not follow corrections of that
+ * one: where the two have come apart, they are compared anew.
+ */
+static void watch_interval(struct recording *rec, uint64_t time)
+{
+	int64_t every = (int64_t)rec->options->every_ns, now;
+
+	if (rec->interval_start && ((int64_t)time + rec->epoch_ns) / every != rec->slot) {
+		now = clock_ns();
+		end_interval(rec);
+		if (now - rec->interval_since >= every / 10 * 9 &&
+		    llabs(now - (int64_t)time - rec->epoch_ns) > 2000000000)
+			rec->epoch_ns = now - (int64_t)time;
+		rec->interval_since = now;
+	}
+	if (!rec->epoch_ns) {
+		rec->interval_since = clock_ns();
+		rec->epoch_ns = rec->interval_since - (int64_t)time;
+	}
+	if (!rec->interval_start)
+		rec->interval_start = rec->slot ? ((int64_t)time + rec->epoch_ns) / every * every :
+		                                  (int64_t)time + rec->epoch_ns;
+	rec->slot = ((int64_t)time + rec->epoch_ns) / every;
+}
+
 static void deliver(void *ctx, const struct record *record, struct event *event, uint64_t time)
 {
 	struct recording *rec = ctx;
 
 	if (!rec->has_stacks)
-		begin(rec);
+		begin(rec, NULL);
+	if (rec->options->every_ns && time)
+		watch_interval(rec, time);
 	if (rec->has_failed)
 		return;
 	rec->session.now = time;
@@ -475,19 +571,21 @@ static void set_header(const struct recording *rec, const struct stacks_folded *
 {
 	const struct event *event = first_selected(rec);
 	const struct reader *reader = rec->reader;
-	const struct recording_report *report = rec->report;
+	const struct recording_report *report = rec->report, *counted = &rec->counted;
 
 	if (event) {
 		set_event(rec, event, header);
 		set_sampled(rec, event, header);
 	}
-	add_count(header, "lost", report->nr_lost, "records");
-	if (report->nr_throttled)
-		add_count(header, "throttled", report->nr_throttled, "times");
-	if (rec->stacks.nr_truncated)
+	/* of this recording or interval alone */
+	add_count(header, "lost", report->nr_lost - counted->nr_lost, "records");
+	if (report->nr_throttled > counted->nr_throttled)
+		add_count(header, "throttled", report->nr_throttled - counted->nr_throttled,
+		          "times");
+	if (report->nr_truncated > counted->nr_truncated)
 		folded_header_set(header, "truncated", "%.3g %% of samples",
-		                  (double)rec->stacks.nr_truncated * 100 /
-		                          (double)report->nr_samples);
+		                  (double)(report->nr_truncated - counted->nr_truncated) * 100 /
+		                          (double)(report->nr_samples - counted->nr_samples));
 	if (folded->total)
 		folded_header_set(header, "unresolved", "%.1f %% of %s",
 		                  weight_to_double(folded->unresolved) * 100 /
@@ -548,37 +646,53 @@ static void describe(struct recording *rec)
 	check_write(&view, rec->options->check_json, rec->options->check);
 }
 
-static int finish(struct recording *rec, struct folder *folder, struct folded_header *header,
-                  struct err *err)
+/* Folds what was counted; the stacks are used up. */
+static int fold_counted(struct recording *rec, struct err *err)
 {
 	struct stacks_folded folded;
-	int result = 0;
+	int result;
 
-	if (rec->options->off_cpu)
-		offcpu_finish(&rec->offcpu);
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;
-	rec->report->nr_late += rec->reorder.nr_late;
-	if (rec->options->check) {
-		describe(rec);
-		return 0;
-	}
 	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
-	                     rec->options->keep_ctx, folder, &folded, err);
+	                     rec->options->keep_ctx, rec->folder, &folded, err);
 	if (folded.total && !rec->options->stacks.no_symbols)
 		rec->report->unresolved =
 		        MAX_OF(rec->report->unresolved, weight_to_double(folded.unresolved) /
 		                                                weight_to_double(folded.total));
+	set_header(rec, &folded, rec->header);
+	return result;
+}
+
+static int finish(struct recording *rec, struct err *err)
+{
+	int result;
+
+	if (rec->options->off_cpu)
+		offcpu_finish(&rec->offcpu);
+	rec->report->nr_late += rec->reorder.nr_late;
+	rec->report->rest_start = rec->interval_start / 1000000000;
+	if (rec->options->check) {
+		rec->report->nr_truncated += rec->stacks.nr_truncated;
+		rec->report->nr_no_stack += rec->stacks.nr_no_stack;
+		rec->report->nr_bad += rec->session.nr_bad;
+		describe(rec);
+		return 0;
+	}
+	result = fold_counted(rec, err);
 	report_events(rec);
-	set_header(rec, &folded, header);
 	return result;
 }
 
 int recording_fold(struct input *in, const struct recording_options *options, struct folder *folder,
                    struct folded_header *header, struct recording_report *report, struct err *err)
 {
-	struct recording rec = {.options = options, .report = report};
+	struct recording rec = {.options = options,
+	                        .report = report,
+	                        .counted = *report,
+	                        .folder = folder,
+	                        .header = header};
 	int result = -1;
 
 	rec.reader = reader_open(in, err);
@@ -587,11 +701,11 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	reorder_init(&rec.reorder, rec.reader, deliver, &rec);
 	read_all(&rec);
 	if (!rec.has_stacks)
-		begin(&rec);
+		begin(&rec, NULL);
 	if (rec.has_failed)
 		*err = rec.err;
 	else
-		result = finish(&rec, folder, header, err);
+		result = finish(&rec, err);
 	if (rec.reader->damage[0]) {
 		report->is_incomplete = true;
 		snprintf(report->message, sizeof(report->message), "'%.80s' %.160s", input_name(in),

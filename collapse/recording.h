@@ -37,6 +37,18 @@ struct recording_options {
 	bool (*keep)(void *ctx, const char *name); /* see stacks_fold(); NULL = all */
 	void *keep_ctx;
 
+	/*
+	 * Not 0: whenever this much time of the recording has gone by, what was
+	 * counted is folded, `interval` is called, and memory is given back for
+	 * all that has ended. 0 = go on, -1 with err = the run fails. The rest
+	 * is in folder and header when recording_fold() returns. start: when the
+	 * interval began, in seconds since 1970 by the clock of this machine,
+	 * exact where the recording comes through a pipe as it is made.
+	 */
+	uint64_t every_ns;
+	int (*interval)(void *ctx, int64_t start, struct err *err);
+	void *interval_ctx;
+
 	/* in place of folding, where not NULL: */
 	struct output *samples; /* print each sample there */
 	struct output *check;   /* describe the recording there; all events count */
@@ -56,6 +68,7 @@ struct recording_report {
 	bool is_incomplete; /* the recording is cut or damaged; message says where */
 	char message[256];
 	char left_out[256]; /* "1,234 of page-faults, 5 of ..." or "" */
+	int64_t rest_start; /* with every_ns: when the last interval began, or 0 */
 };
 
 /*
