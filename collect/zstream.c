@@ -23,13 +23,30 @@ struct zstream {
 	unsigned int (*is_error)(size_t code);
 };
 
+#ifdef STATIC_PROGRAM
+
+/* A static program that calls dlopen needs the very libc it was linked with. */
+static void *load_library(void)
+{
+	return NULL;
+}
+
+#else
+
+static void *load_library(void)
+{
+	return dlopen("libzstd.so.1", RTLD_NOW);
+}
+
+#endif
+
 struct zstream *zstream_new(int level, struct err *err)
 {
 	struct zstream *stream = mem_zalloc(sizeof(*stream));
 	void *(*create)(void) = NULL;
 	size_t (*init)(void *, int) = NULL;
 
-	stream->library = dlopen("libzstd.so.1", RTLD_NOW);
+	stream->library = load_library();
 	if (stream->library) {
 		create = dlsym(stream->library, "ZSTD_createCStream");
 		init = dlsym(stream->library, "ZSTD_initCStream");
@@ -44,8 +61,9 @@ struct zstream *zstream_new(int level, struct err *err)
 	if (stream->context && !stream->is_error(init(stream->context, level)))
 		return stream;
 	zstream_free(stream);
-	err_set(err, "-z needs the library libzstd.so.1, which cannot be loaded here; install it "
-	             "(Debian: libzstd1), or pipe the records through zstd");
+	err_set(err,
+	        "-z needs the library libzstd.so.1, which cannot be loaded here (a static program "
+	        "loads none); install it, or pipe the records through zstd");
 	return NULL;
 }
 
