@@ -8,7 +8,7 @@ void folder_init(struct folder *folder)
 {
 	*folder = (struct folder){0};
 	folder->nr_slots = 1024;
-	folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
+	folder->slots = mem_cleared(folder->nr_slots * sizeof(*folder->slots));
 	folder->capacity = 512;
 	folder->nodes = mem_zalloc(folder->capacity * sizeof(*folder->nodes));
 	folder->nr = folder->nr_indexed = 1;
@@ -61,7 +61,7 @@ static void index_nodes(struct folder *folder)
 		while (folder->nr >= folder->nr_slots / 2)
 			folder->nr_slots *= 2;
 		free(folder->slots);
-		folder->slots = mem_zalloc(folder->nr_slots * sizeof(*folder->slots));
+		folder->slots = mem_cleared(folder->nr_slots * sizeof(*folder->slots));
 		folder->nr_indexed = 1;
 	}
 	while (folder->nr_indexed < folder->nr)

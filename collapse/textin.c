@@ -15,6 +15,9 @@
 /* A sample larger than that is cut where a line ends. */
 #define CHUNK_MAX ((size_t)64 << 20)
 
+/* Handing pages back interrupts all threads: not too often. */
+#define FORGET_SIZE ((uint64_t)16 << 20)
+
 /* ---- chunks ---- */
 
 /*
@@ -70,7 +73,7 @@ struct team {
 	pthread_mutex_t lock; /* over everything here */
 	struct err *err;
 	bool has_failed, is_copied;
-	unsigned nr_members;
+	uint64_t forget_at; /* offset at which pages of the map are handed back next */
 };
 
 struct member {
@@ -92,8 +95,10 @@ static int take_chunk(struct member *member, struct slice *chunk, uint64_t *offs
 		if (team->is_copied) {
 			buf_reset(&member->copy);
 			buf_add(&member->copy, chunk->at, chunk->size);
-		} else if (*offset > CHUNK_SIZE * 2 * team->nr_members) {
-			input_forget(team->in, chunk->at - CHUNK_SIZE * 2 * team->nr_members);
+		} else if (*offset >= team->forget_at) {
+			/* what others still read comes back by itself */
+			input_forget(team->in, chunk->at - MIN_OF(*offset, FORGET_SIZE / 2));
+			team->forget_at = *offset + FORGET_SIZE;
 		}
 		input_skip(team->in, chunk->size);
 		if (team->is_copied)
@@ -261,7 +266,7 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
                       struct folded_header *header, struct format_report *report, struct err *err)
 {
 	unsigned nr = MAX_OF(options->nr_threads, 1u), nr_started = 1;
-	struct team team = {.in = in, .err = err, .nr_members = nr};
+	struct team team = {.in = in, .err = err, .forget_at = FORGET_SIZE};
 	struct member *members = mem_zalloc(nr * sizeof(*members));
 	uint64_t bad_offset = UINT64_MAX;
 	int result;

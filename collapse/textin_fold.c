@@ -148,9 +148,9 @@ struct textin_fold *textin_fold_new(const struct format_options *options, struct
 	fold->folder = folder ? folder : &fold->own;
 	if (!folder)
 		folder_init(&fold->own);
-	fold->paths = mem_zalloc(PATH_SLOTS * sizeof(*fold->paths));
-	fold->roots = mem_zalloc(ROOT_SLOTS * sizeof(*fold->roots));
-	fold->names = mem_zalloc(NAME_SLOTS * sizeof(*fold->names));
+	fold->paths = mem_cleared(PATH_SLOTS * sizeof(*fold->paths));
+	fold->roots = mem_cleared(ROOT_SLOTS * sizeof(*fold->roots));
+	fold->names = mem_cleared(NAME_SLOTS * sizeof(*fold->names));
 	fold->no_stack = folder_name(fold->folder, "[no stack]", 10);
 	fold->exited = folder_name(fold->folder, "[exited task]", 13);
 	fold->truncated = folder_name(fold->folder, "[truncated]", 11);

@@ -29,6 +29,11 @@ void *mem_zalloc(size_t size)
 	return p;
 }
 
+void *mem_cleared(size_t size)
+{
+	return memset(mem_alloc(size), 0, size);
+}
+
 void *mem_resize(void *old, size_t nr, size_t size)
 {
 	size_t bytes;

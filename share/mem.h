@@ -16,6 +16,13 @@
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
 
+/*
+ * Zeros written, not promised: for tables that are read at random before they
+ * are written, where each page would cost two faults and, with threads, an
+ * interrupt of all.
+ */
+void *mem_cleared(size_t size);
+
 /* nr * size, checked for overflow; contents of grown space are undefined. */
 void *mem_resize(void *old, size_t nr, size_t size);
 
