@@ -25,7 +25,7 @@ static int detect(struct slice head, bool is_all UNUSED)
 /* "0x1234: name (file:line)" -> name; with --srcline the place stays. */
 static struct slice frame_text(struct slice text, const struct format_options *options)
 {
-	const char *colon = memmem(text.at, text.size, ": ", 2);
+	const char *colon = text.size ? memmem(text.at, text.size, ": ", 2) : NULL;
 
 	if (slice_starts(text, "0x") && colon) {
 		text.size -= (size_t)(colon + 2 - text.at);
