@@ -426,7 +426,7 @@ int input_all(struct input *in, size_t limit_size, struct slice *all, struct err
 	if (in->end - in->start > limit_size)
 		return err_set(err, "'%s' is larger than the %zu bytes that are read at once",
 		               in->name, limit_size);
-	*all = (struct slice){in->window + in->start, in->end - in->start};
+	*all = (struct slice){in->window ? in->window + in->start : "", in->end - in->start};
 	in->consumed += all->size;
 	in->start = in->end;
 	return 0;
