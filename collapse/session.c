@@ -9,6 +9,7 @@
 
 #define COMM_UNKNOWN UINT32_MAX
 #define KERNEL_PID   (-1)
+#define GONE_TID     (-1) /* of a task that is being taken down */
 
 void session_init(struct session *session, struct reader *reader, struct modules *modules)
 {
@@ -153,7 +154,7 @@ struct thread *session_thread(struct session *session, int32_t pid, int32_t tid)
 	thread->tid = tid;
 	move_to_process(session, thread, pid);
 	/* a thread that was never announced most likely kept its leader's name */
-	leader = pid != tid ? find_thread(session, pid) : NULL;
+	leader = pid != tid && tid != GONE_TID ? find_thread(session, pid) : NULL;
 	thread->comm = leader ? leader->comm : COMM_UNKNOWN;
 	session->threads[at] = thread;
 	session->nr_threads++;

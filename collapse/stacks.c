@@ -34,6 +34,9 @@ static uint32_t root_text(struct stacks *stacks, enum stacks_root root, const st
 
 	switch (root) {
 	case ROOT_COMM:
+		/* sampled in a task that had given up its ids already */
+		if (thread->tid == -1 && thread->comm == UINT32_MAX)
+			return strtab_cstr(&session->texts, "[exited task]");
 		return session_comm(session, thread);
 	case ROOT_PID:
 		snprintf(text, sizeof(text), "pid %d", thread->pid);
