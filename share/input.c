@@ -387,7 +387,7 @@ int input_line(struct input *in, struct slice *line, struct err *err)
 	size_t searched = 0;
 
 	for (;;) {
-		const char *at = in->window + in->start;
+		const char *at = in->window ? in->window + in->start : "";
 		size_t have = in->end - in->start;
 		const char *newline =
 		        have > searched ? memchr(at + searched, '\n', have - searched) : NULL;
