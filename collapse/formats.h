@@ -6,7 +6,7 @@
 #ifndef COLLAPSE_FORMATS_H
 #define COLLAPSE_FORMATS_H
 
-/* clang-format off: one line each, no columns to keep */
+/* clang-format off */
 #define FORMATS(X) \
 	X(perf_script) \
 	X(folded) \

@@ -43,6 +43,6 @@ void buf_string(struct buf *buf, const char *text);
 void buf_printf(struct buf *buf, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* NUL-terminates and returns the text, which lives until the next change. */
-char *buf_text(struct buf *buf);
+NEVER_NULL char *buf_text(struct buf *buf);
 
 #endif

@@ -22,6 +22,7 @@
 
 #define ARRAY_SIZE(a)          (sizeof(a) / sizeof((a)[0]))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define NEVER_NULL             __attribute__((returns_nonnull))
 #define UNUSED                 __attribute__((unused))
 #define NORETURN               __attribute__((noreturn))
 #define LIKELY(x)              __builtin_expect(!!(x), 1)
@@ -40,14 +41,15 @@ static inline bool slice_equals(struct slice s, const char *text)
 {
 	size_t size = strlen(text);
 
-	return s.size == size && memcmp(s.at, text, size) == 0;
+	/* an empty slice may have no bytes to point at */
+	return s.size == size && (!size || memcmp(s.at, text, size) == 0);
 }
 
 static inline bool slice_starts(struct slice s, const char *prefix)
 {
 	size_t size = strlen(prefix);
 
-	return s.size >= size && memcmp(s.at, prefix, size) == 0;
+	return s.size >= size && (!size || memcmp(s.at, prefix, size) == 0);
 }
 
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok gets strncpy strncat

@@ -13,8 +13,8 @@
 
 #include <stdarg.h>
 
-void *mem_alloc(size_t size);
-void *mem_zalloc(size_t size);
+NEVER_NULL void *mem_alloc(size_t size);
+NEVER_NULL void *mem_zalloc(size_t size);
 
 /*
  * Zeros written, not promised: for tables that are read at random before they
@@ -24,14 +24,14 @@ void *mem_zalloc(size_t size);
 void *mem_cleared(size_t size);
 
 /* nr * size, checked for overflow; contents of grown space are undefined. */
-void *mem_resize(void *old, size_t nr, size_t size);
+NEVER_NULL void *mem_resize(void *old, size_t nr, size_t size);
 
-char *mem_strndup(const char *text, size_t size);
-char *mem_strdup(const char *text);
+NEVER_NULL char *mem_strndup(const char *text, size_t size);
+NEVER_NULL char *mem_strdup(const char *text);
 
 /* printf into fresh memory; the caller frees. */
-char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
-char *mem_vprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
+NEVER_NULL char *mem_printf(const char *format, ...) PRINTF_LIKE(1, 2);
+NEVER_NULL char *mem_vprintf(const char *format, va_list args) PRINTF_LIKE(1, 0);
 
 /*
  * Makes room for one more element in a growing array: MEM_GROW(v, nr, cap)

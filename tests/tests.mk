@@ -94,9 +94,12 @@ $(BUILD)/bench/measure: $(BUILD)/tests/bench/measure.o
 c_files := $(wildcard */*.c */*.h tests/*/*.c tests/*/*.h samples/*.c samples/*/*.c)
 
 .PHONY: lint format check-headers check-layers check-manuals
+# The analyzer of gcc 12 does not see that a NULL goes with a size of 0, nor
+# that memory which is there on one path was needed on that path only: what it
+# says of NULL is printed, not an error.
 lint: check-headers check-layers check-manuals ## warnings as errors, gcc's analyzer, layers, headers, format
-	$(MAKE) all MODE=lint CFLAGS='-O2 -g -Werror -Wno-error=analyzer-null-dereference'
-	clang-format --dry-run -Werror $(c_files)
+	$(MAKE) all MODE=lint CFLAGS='-O2 -g -Werror -Wno-error=analyzer-null-dereference -Wno-error=analyzer-null-argument'
+	@clang-format --dry-run -Werror $(c_files)
 
 format: ## let clang-format decide
 	clang-format -i $(c_files)

@@ -1,4 +1,5 @@
-/* fuzz_events.c - the grammar of -e; slow, since unknown names are looked up in sysfs and tracefs. */
+/* fuzz_events.c - the grammar of -e; slow, since unknown names are looked up in sysfs and tracefs.
+ */
 #include "share/compat.h"
 
 #include "collect/events.h"
