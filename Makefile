@@ -3,7 +3,7 @@
 # `make help` lists the targets. Objects of each build mode live in their own
 # folder, so that sanitizer and coverage builds never mix with plain ones.
 # Sources are found by folder: TOOL/TOOL.c is a program, every other file of
-# the folder belongs to its library.
+# the folder and of those below it belongs to its library.
 
 ifeq ($(origin CC),default)
 CC := gcc
@@ -54,7 +54,8 @@ include tests/tests.mk
 
 programs := $(TOOLS:%=$(BIN)/%)
 share_objects := $(patsubst %.c,$(BUILD)/%.o,$(wildcard share/*.c))
-objects_of = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(1)/$(1).c,$(wildcard $(1)/*.c)))
+# collect/preload is a library of its own, for other programs to load
+objects_of = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(1)/$(1).c collect/preload/%,$(wildcard $(1)/*.c $(1)/*/*.c)))
 
 .PHONY: all
 all: $(programs) ## build the four programs into bin/

@@ -9,7 +9,7 @@
 #ifndef COLLAPSE_CARRY_H
 #define COLLAPSE_CARRY_H
 
-#include "collapse/session.h"
+#include "collapse/records/session.h"
 
 /* to: fresh from session_init(), with its own table of modules. */
 void carry_session(struct session *to, const struct session *from);

@@ -10,8 +10,8 @@
 #define COLLAPSE_FRAMES_H
 
 #include "collapse/places.h"
-#include "collapse/sample.h"
-#include "collapse/unwind.h"
+#include "collapse/records/sample.h"
+#include "collapse/unwind/unwind.h"
 #include "share/compat.h"
 
 enum frames_only { ONLY_ALL, ONLY_USER, ONLY_KERNEL };

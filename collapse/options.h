@@ -8,10 +8,10 @@
 #define COLLAPSE_OPTIONS_H
 
 #include "collapse/archive.h"
-#include "collapse/format.h"
+#include "collapse/formats/format.h"
 #include "collapse/recording.h"
-#include "collapse/recursion.h"
-#include "collapse/to.h"
+#include "collapse/formats/recursion.h"
+#include "collapse/writers/to.h"
 #include "share/compat.h"
 
 #include <regex.h>

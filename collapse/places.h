@@ -7,7 +7,7 @@
 #ifndef COLLAPSE_PLACES_H
 #define COLLAPSE_PLACES_H
 
-#include "collapse/session.h"
+#include "collapse/records/session.h"
 #include "share/buf.h"
 #include "share/compat.h"
 

@@ -8,9 +8,9 @@
 #ifndef COLLAPSE_RECORDING_H
 #define COLLAPSE_RECORDING_H
 
-#include "collapse/format.h"
+#include "collapse/formats/format.h"
 #include "collapse/stacks.h"
-#include "collapse/symbolize.h"
+#include "collapse/names/symbolize.h"
 #include "share/compat.h"
 
 /* Lists of numbers and names to keep; empty = keep all. */

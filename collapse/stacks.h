@@ -11,7 +11,7 @@
 
 #include "collapse/folder.h"
 #include "collapse/frames.h"
-#include "collapse/symbolize.h"
+#include "collapse/names/symbolize.h"
 #include "share/compat.h"
 
 enum stacks_root {

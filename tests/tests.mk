@@ -91,7 +91,7 @@ $(BUILD)/bench/measure: $(BUILD)/tests/bench/measure.o
 
 # ---- checks that need no run ----
 
-c_files := $(wildcard */*.c */*.h tests/*/*.c tests/*/*.h samples/*.c samples/*/*.c)
+c_files := $(wildcard */*.c */*.h collapse/*/*.c collapse/*/*.h collect/*/*.c tests/*/*.c tests/*/*.h samples/*.c samples/*/*.c)
 
 .PHONY: lint format check-headers check-layers check-manuals
 # The analyzer of gcc 12 does not see that a NULL goes with a size of 0, nor
@@ -105,14 +105,14 @@ format: ## let clang-format decide
 	clang-format -i $(c_files)
 
 check-headers: ## each header compiles alone
-	@for header in $(wildcard $(addsuffix /*.h,share $(TOOLS))); do \
+	@for header in $(wildcard $(addsuffix /*.h,share $(TOOLS)) collapse/*/*.h); do \
 		echo "#include \"$$header\"" | $(CC) $(our_cflags) $(package_cflags) -Werror -fsyntax-only -x c - || exit 1; \
 	done
 
 check-layers: ## tools include share/ and themselves only, share/ itself only
 	@! grep -nE '#include "($(subst $(space),|,$(TOOLS)))/' share/*.[ch]
 	@for tool in $(TOOLS); do \
-		! grep -nE '#include "($(subst $(space),|,$(TOOLS)))/' $$tool/*.[ch] | grep -v "#include \"$$tool/" || exit 1; \
+		! grep -nE '#include "($(subst $(space),|,$(TOOLS)))/' $$tool/*.[ch] $$tool/*/*.[ch] 2>/dev/null | grep -v "#include \"$$tool/" || exit 1; \
 	done
 
 check-manuals: all ## every option of --help stands in the manual page, and no other

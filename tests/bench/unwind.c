@@ -9,10 +9,10 @@
  */
 #include "share/compat.h"
 
-#include "collapse/reorder.h"
-#include "collapse/sample.h"
-#include "collapse/session.h"
-#include "collapse/unwind.h"
+#include "collapse/records/reorder.h"
+#include "collapse/records/sample.h"
+#include "collapse/records/session.h"
+#include "collapse/unwind/unwind.h"
 #include "share/mem.h"
 #include "share/num.h"
 

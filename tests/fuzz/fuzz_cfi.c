@@ -7,8 +7,8 @@
  */
 #include "share/compat.h"
 
-#include "collapse/cfi.h"
-#include "collapse/unwind.h"
+#include "collapse/unwind/cfi.h"
+#include "collapse/unwind/unwind.h"
 #include "share/mem.h"
 
 #include <elf.h>

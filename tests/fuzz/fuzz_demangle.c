@@ -1,7 +1,7 @@
 /* fuzz_demangle.c - linkers' names, over any bytes. */
 #include "share/compat.h"
 
-#include "collapse/demangle.h"
+#include "collapse/names/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
 /* fuzz_elf.c - ELF files and their debugging information, over any bytes. */
 #include "share/compat.h"
 
-#include "collapse/debugfile.h"
-#include "collapse/elffile.h"
-#include "collapse/inlines.h"
-#include "collapse/symtab.h"
+#include "collapse/names/debugfile.h"
+#include "collapse/names/elffile.h"
+#include "collapse/names/inlines.h"
+#include "collapse/names/symtab.h"
 #include "share/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

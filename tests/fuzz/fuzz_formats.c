@@ -6,7 +6,7 @@
  */
 #include "share/compat.h"
 
-#include "collapse/format.h"
+#include "collapse/formats/format.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* fuzz_jitdump.c - jitdump files, over any bytes. */
 #include "share/compat.h"
 
-#include "collapse/jitdump.h"
+#include "collapse/names/jitdump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* fuzz_kallsyms.c - the kernel's list of symbols, over any bytes. */
 #include "share/compat.h"
 
-#include "collapse/kallsyms.h"
+#include "collapse/names/kallsyms.h"
 #include "share/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

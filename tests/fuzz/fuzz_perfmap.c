@@ -1,7 +1,7 @@
 /* fuzz_perfmap.c - the map of a JIT, over any bytes. */
 #include "share/compat.h"
 
-#include "collapse/perfmap.h"
+#include "collapse/names/perfmap.h"
 #include "share/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

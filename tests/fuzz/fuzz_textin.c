@@ -1,7 +1,7 @@
 /* fuzz_textin.c - the text of perf script; the first byte picks the options. */
 #include "share/compat.h"
 
-#include "collapse/format.h"
+#include "collapse/formats/format.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,8 +9,8 @@
  */
 #include "share/compat.h"
 
-#include "collapse/elffile.h"
-#include "collapse/symbolize.h"
+#include "collapse/names/elffile.h"
+#include "collapse/names/symbolize.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* test_cfi.c - rows of call frame information against libdw, and expressions. */
 #include "share/compat.h"
 
-#include "collapse/cfi.h"
-#include "collapse/cfi_expr.h"
+#include "collapse/unwind/cfi.h"
+#include "collapse/unwind/cfi_expr.h"
 
 #include <criterion/criterion.h>
 #include <dwarf.h>

@@ -1,7 +1,7 @@
 /* test_jsontok.c - JSON walked without a tree. */
 #include "share/compat.h"
 
-#include "collapse/jsontok.h"
+#include "collapse/formats/jsontok.h"
 #include "share/mem.h"
 
 #include <criterion/criterion.h>

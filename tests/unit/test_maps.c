@@ -1,7 +1,7 @@
 /* test_maps.c - maps over maps, against an array that knows each page's owner. */
 #include "share/compat.h"
 
-#include "collapse/maps.h"
+#include "collapse/records/maps.h"
 
 #include <criterion/criterion.h>
 

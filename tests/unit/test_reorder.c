@@ -1,7 +1,7 @@
 /* test_reorder.c - records in order of time, with rounds and without. */
 #include "share/compat.h"
 
-#include "collapse/reorder.h"
+#include "collapse/records/reorder.h"
 #include "share/mem.h"
 
 #include <criterion/criterion.h>

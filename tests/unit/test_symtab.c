@@ -1,13 +1,13 @@
 /* test_symtab.c - tables of functions from every source, and names as shown. */
 #include "share/compat.h"
 
-#include "collapse/demangle.h"
-#include "collapse/jitdump.h"
-#include "collapse/kallsyms.h"
-#include "collapse/perfmap.h"
-#include "collapse/ranges.h"
-#include "collapse/symbolize.h"
-#include "collapse/symtab.h"
+#include "collapse/names/demangle.h"
+#include "collapse/names/jitdump.h"
+#include "collapse/names/kallsyms.h"
+#include "collapse/names/perfmap.h"
+#include "collapse/names/ranges.h"
+#include "collapse/names/symbolize.h"
+#include "collapse/names/symtab.h"
 #include "share/mem.h"
 
 #include <criterion/criterion.h>

@@ -7,7 +7,7 @@
  */
 #include "share/compat.h"
 
-#include "collapse/unwind.h"
+#include "collapse/unwind/unwind.h"
 
 #include <criterion/criterion.h>
 #include <elf.h>

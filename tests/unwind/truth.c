@@ -13,7 +13,7 @@
  */
 #include "share/compat.h"
 
-#include "collapse/unwind.h"
+#include "collapse/unwind/unwind.h"
 #include "share/mem.h"
 #include "tests/unwind/wrong.h"
 

@@ -16,8 +16,8 @@
  */
 #include "share/compat.h"
 
-#include "collapse/elffile.h"
-#include "collapse/unwind.h"
+#include "collapse/names/elffile.h"
+#include "collapse/unwind/unwind.h"
 #include "share/mem.h"
 #include "tests/unwind/wrong.h"
 

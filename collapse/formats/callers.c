@@ -1,0 +1,75 @@
+#include "share/compat.h"
+#include "collapse/formats/callers.h"
+
+#include "share/mem.h"
+
+void callers_release(struct callers *callers)
+{
+	free(callers->names);
+	*callers = (struct callers){0};
+}
+
+static void add_name(struct callers *callers, uint32_t name)
+{
+	if (callers->nr == CALLERS_MAX) {
+		callers->nr_dropped++;
+		return;
+	}
+	MEM_GROW(callers->names, callers->nr, callers->capacity);
+	callers->names[callers->nr++] = name;
+}
+
+void callers_add(struct callers *callers, struct folder *folder, struct slice name)
+{
+	add_name(callers, folder_name(folder, name.at, name.size));
+}
+
+void callers_add_outermost(struct callers *callers, const struct callers *other, uint64_t nr)
+{
+	for (size_t i = other->nr - MIN_OF(nr, other->nr); i < other->nr; i++)
+		add_name(callers, other->names[i]);
+}
+
+uint32_t callers_node(const struct callers *callers, struct folder *folder, uint32_t root)
+{
+	for (size_t i = callers->nr; i-- > 0;)
+		root = folder_child(folder, root, callers->names[i]);
+	return root;
+}
+
+struct slice slice_trim(struct slice s)
+{
+	while (s.size && strchr(" \t\r", s.at[s.size - 1]))
+		s.size--;
+	while (s.size && strchr(" \t", *s.at))
+		s = slice_from(s, 1);
+	return s;
+}
+
+struct slice slice_from(struct slice s, size_t at)
+{
+	at = MIN_OF(at, s.size);
+	return (struct slice){s.at + at, s.size - at};
+}
+
+bool slice_ends(struct slice s, const char *suffix)
+{
+	size_t size = strlen(suffix);
+
+	return s.size >= size && memcmp(s.at + s.size - size, suffix, size) == 0;
+}
+
+size_t slice_find(struct slice s, const char *text)
+{
+	const char *found = s.size ? memmem(s.at, s.size, text, strlen(text)) : NULL;
+
+	return found ? (size_t)(found - s.at) : s.size;
+}
+
+bool slice_is_digits(struct slice s)
+{
+	for (size_t i = 0; i < s.size; i++)
+		if (s.at[i] < '0' || s.at[i] > '9')
+			return false;
+	return s.size > 0;
+}

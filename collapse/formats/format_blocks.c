@@ -1,0 +1,314 @@
+/*
+ * format_blocks.c - tracers that print a stack as a block: one frame a line,
+ * innermost first, closed by the number of times it was seen.
+ *
+ *   dtrace     frames "module`function+0xoff", aggregations of stack() and
+ *              ustack(); dtrace(1), dt_consume.c of illumos
+ *              also "COMM PID TIME: PROBE" and one ustack() each, without counts
+ *   bpftrace   "@name[", frames "function+dec", "]: COUNT" or
+ *              "FRAME, key]: COUNT"; bpftrace docs, maps
+ *   bcc        frames, then "-  comm (pid)" or "comm [pid]", then the count;
+ *              profile(8), offcputime(8), stackcount(8)
+ *   systemtap  " 0xaddr : function+0xoff/0xsize [module]", then the count;
+ *              print_backtrace(), sprint_ubacktrace()
+ *
+ * Kernel and user parts of one stack may be parted by blank lines or "--".
+ */
+#include "share/compat.h"
+#include "collapse/formats/format.h"
+
+#include "collapse/formats/callers.h"
+
+struct blocks {
+	struct folder *folder;
+	const struct format_options *options;
+	struct format_report *report;
+	struct err *err;
+	struct callers callers;
+	uint64_t line;
+	bool is_open;    /* bpftrace: inside of @[ ] */
+	bool is_sample;  /* dtrace: a stack of its own, not an aggregation */
+	struct buf comm; /* dtrace: of that sample */
+};
+
+static bool is_number(struct slice s, weight_fx *weight)
+{
+	return weight_parse(s.at, s.size, weight) == WEIGHT_OK;
+}
+
+static void bad(struct blocks *b, const char *what, struct slice line)
+{
+	format_bad(b->report, "line %llu: %s: %.*s", (unsigned long long)b->line, what,
+	           (int)MIN_OF(line.size, (size_t)100), line.at);
+}
+
+/* Counts the frames gathered so far. False where the sum is too large. */
+static bool close_block(struct blocks *b, weight_fx weight)
+{
+	uint32_t node = callers_node(&b->callers, b->folder, 0);
+	struct folder *folder = b->folder;
+
+	if (!b->callers.nr)
+		node = folder_child(folder, 0, folder_name(folder, "[no stack]", 10));
+	callers_reset(&b->callers);
+	return format_count(folder, node, weight, b->report, b->err);
+}
+
+/* "name+0x12", "name+12", "name+0x12/0x34" without what follows the "+". */
+static struct slice cut_offset(struct slice name)
+{
+	for (size_t at = name.size; at-- > 1;) {
+		char c = name.at[at];
+
+		if (c == '+' && at + 1 < name.size)
+			return (struct slice){name.at, at};
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f') && c != 'x' && c != '/')
+			break;
+	}
+	return name;
+}
+
+/* ---- dtrace ---- */
+
+static int detect_dtrace(struct slice head, bool is_all UNUSED)
+{
+	if (slice_starts(head, "CPU ") && head_has(head, "FUNCTION:NAME"))
+		return 85;
+	/* stacks one by one, each under "COMM PID TIME: PROBE:" */
+	if (head.size && !strchr(" \t#", *head.at) && head_has(head, ":\n  ") &&
+	    head_has(head, "`") && head_has(head, ": profile-"))
+		return 95;
+	return head_has(head, "`") && head_has(head, "\n\n") &&
+	                       (head_has(head, "\n  ") || head_has(head, "\n\t")) ?
+	               30 :
+	               0;
+}
+
+/* "COMM PID TIMESTAMP: PROBE:" above a stack that was taken once. */
+static void begin_sample(struct blocks *b, struct slice text)
+{
+	size_t colon = slice_find(text, ": "), at = colon;
+
+	if (colon == text.size || !slice_ends(text, ":"))
+		return;
+	for (int word = 0; word < 2; word++) {
+		size_t end = at;
+
+		while (at && text.at[at - 1] != ' ')
+			at--;
+		if (!at || !slice_is_digits((struct slice){text.at + at, end - at}))
+			return;
+		at--;
+	}
+	b->is_sample = true;
+	buf_reset(&b->comm);
+	buf_add(&b->comm, text.at, at);
+}
+
+static bool end_sample(struct blocks *b)
+{
+	if (!b->is_sample)
+		return true;
+	b->is_sample = false;
+	if (b->options->by_comm)
+		callers_add(&b->callers, b->folder, (struct slice){b->comm.at, b->comm.size});
+	return close_block(b, weight_from_u64(1));
+}
+
+static bool line_dtrace(struct blocks *b, struct slice line)
+{
+	bool is_indented = line.size && strchr(" \t", *line.at);
+	struct slice text = slice_trim(line);
+	weight_fx weight;
+
+	if (!text.size)
+		return !b->callers.nr || end_sample(b);
+	if (!is_indented) {
+		if (!end_sample(b))
+			return false;
+		begin_sample(b, text);
+		return true;
+	}
+	/* headings stood at the margin; the probe that fired follows "CPU ID" numbers */
+	if (!is_indented ||
+	    (slice_is_digits((struct slice){text.at, slice_find(text, " ")}) &&
+	     slice_find(text, ":") < text.size && slice_find(text, "`") == text.size))
+		return true;
+	if (is_number(text, &weight))
+		return close_block(b, weight);
+	callers_add(&b->callers, b->folder, cut_offset(text));
+	return true;
+}
+
+/* ---- bpftrace ---- */
+
+static int detect_bpftrace(struct slice head, bool is_all UNUSED)
+{
+	return (slice_starts(head, "@") || head_has(head, "\n@")) && head_has(head, "[\n") &&
+	                       head_has(head, "]: ") ?
+	               80 :
+	               0;
+}
+
+/* The keys beside the stack, "comm, 12", as frames below which it stands. */
+static void add_keys(struct blocks *b, struct slice keys)
+{
+	while (keys.size) {
+		struct slice key = {keys.at, slice_find(keys, ",")};
+
+		keys = slice_from(keys, key.size + 1);
+		key = slice_trim(key);
+		if (key.size)
+			callers_add(&b->callers, b->folder, key);
+	}
+}
+
+static bool line_bpftrace(struct blocks *b, struct slice line)
+{
+	struct slice text = slice_trim(line), value;
+	size_t close;
+	weight_fx weight;
+
+	if (!b->is_open) {
+		if (!text.size || *text.at != '@' || !slice_ends(text, "["))
+			return true; /* "Attaching 1 probe...", scalar maps */
+		b->is_open = true;
+		callers_reset(&b->callers);
+		return true;
+	}
+	close = slice_find(text, "]: ");
+	if (close == text.size) {
+		if (text.size && !slice_equals(text, ","))
+			callers_add(&b->callers, b->folder, cut_offset(text));
+		return true;
+	}
+	b->is_open = false;
+	value = slice_trim(slice_from(text, close + 3));
+	text.size = close;
+	if (*text.at == ',')
+		add_keys(b, slice_from(text, 1));
+	else if (text.size)
+		add_keys(b, text);
+	if (is_number(value, &weight))
+		return close_block(b, weight);
+	bad(b, "its value is no count", line);
+	callers_reset(&b->callers);
+	return true;
+}
+
+/* ---- bcc ---- */
+
+static int detect_bcc(struct slice head, bool is_all UNUSED)
+{
+	if (slice_starts(head, "Sampling at ") || slice_starts(head, "Tracing "))
+		return head_has(head, "Hit Ctrl-C to end") || head_has(head, "Ctrl-C") ? 90 : 40;
+	return 0;
+}
+
+/* "-  cp (9036)" or "tar [15187]": the name, with the id where asked for. */
+static struct slice process_name(const struct blocks *b, struct slice text)
+{
+	static const char *const opens[] = {" (", " ["};
+
+	if (slice_starts(text, "- "))
+		text = slice_trim(slice_from(text, 1));
+	for (size_t i = 0; i < ARRAY_SIZE(opens) && !b->options->by_pid; i++) {
+		size_t at = slice_find(text, opens[i]);
+		struct slice id = slice_from(text, at + 2);
+
+		if (id.size > 1 && slice_is_digits((struct slice){id.at, id.size - 1}))
+			return (struct slice){text.at, at};
+	}
+	return text;
+}
+
+static bool line_bcc(struct blocks *b, struct slice line)
+{
+	bool is_indented = line.size && strchr(" \t", *line.at);
+	struct slice text = slice_trim(line);
+	weight_fx weight;
+
+	if (!is_indented) {
+		if (slice_find(text, "(us)") < text.size)
+			format_unit(b->report, "off-CPU time", "microseconds");
+		return true;
+	}
+	/* between the kernel's part and the user's */
+	if (!text.size || slice_equals(text, "--") || slice_equals(text, "-"))
+		return true;
+	if (is_number(text, &weight))
+		return close_block(b, weight);
+	callers_add(&b->callers, b->folder, process_name(b, text));
+	return true;
+}
+
+/* ---- systemtap ---- */
+
+static int detect_systemtap(struct slice head, bool is_all UNUSED)
+{
+	return slice_starts(slice_trim(head), "0x") && head_has(head, " : ") &&
+	                       head_has(head, "/0x") ?
+	               80 :
+	               0;
+}
+
+static bool line_systemtap(struct blocks *b, struct slice line)
+{
+	struct slice text = slice_trim(line);
+	size_t colon = slice_find(text, " : ");
+	weight_fx weight;
+
+	if (!text.size)
+		return true;
+	if (is_number(text, &weight))
+		return close_block(b, weight);
+	if (colon < text.size)
+		text = slice_from(text, colon + 3);
+	text.size = slice_find(text, " [");
+	callers_add(&b->callers, b->folder, cut_offset(slice_trim(text)));
+	return true;
+}
+
+/* ---- all ---- */
+
+static int parse_blocks(struct input *in, struct folder *folder,
+                        const struct format_options *options, struct format_report *report,
+                        struct err *err, bool (*take)(struct blocks *, struct slice))
+{
+	struct blocks b = {.folder = folder, .options = options, .report = report, .err = err};
+	struct slice line;
+	int rc;
+
+	format_unit(report, "", "samples");
+	while ((rc = input_line(in, &line, err)) > 0) {
+		b.line = input_line_number(in);
+		if (!take(&b, line)) {
+			rc = -1;
+			break;
+		}
+	}
+	if (rc == 0 && !end_sample(&b))
+		rc = -1;
+	if (rc == 0 && b.callers.nr)
+		format_bad(report, "line %llu: the last stack has no count",
+		           (unsigned long long)b.line);
+	callers_release(&b.callers);
+	buf_release(&b.comm);
+	return rc;
+}
+
+#define BLOCKS(id, text)                                                                           \
+	static int parse_##id(struct input *in, struct folder *folder,                             \
+	                      const struct format_options *options,                                \
+	                      struct folded_header *header UNUSED, struct format_report *report,   \
+	                      struct err *err)                                                     \
+	{                                                                                          \
+		return parse_blocks(in, folder, options, report, err, line_##id);                  \
+	}                                                                                          \
+	const struct format format_##id = {                                                        \
+	        .name = #id, .about = text, .detect = detect_##id, .parse = parse_##id}
+
+BLOCKS(dtrace, "dtrace aggregations of stack() and ustack()");
+BLOCKS(bpftrace, "bpftrace maps keyed by kstack or ustack");
+BLOCKS(bcc, "bcc profile, offcputime, stackcount: stacks as blocks");
+BLOCKS(systemtap, "SystemTap backtraces with counts");

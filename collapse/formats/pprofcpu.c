@@ -1,0 +1,265 @@
+/*
+ * pprofcpu.c - the binary CPU profiles of gperftools, and Java's kin of them.
+ *
+ * Values: samples, cpu (microseconds: samples times the period). Addresses
+ * have no names here, only the maps at the end: "libfoo.so+0x1234". Java
+ * profiles (version 1) end in a list of addresses and names instead.
+ *
+ * Source: gperftools, docs/cpuprofile-fileformat.html: words of 4 or 8 bytes
+ * in either byte order; header 0, 3, version, period, 0; samples of count,
+ * number of addresses, addresses from the innermost out; trailer 0, 1, 0;
+ * text. Version 1: google/pprof, profile/legacy_java_profile.go.
+ */
+#include "share/compat.h"
+#include "collapse/formats/format.h"
+
+#include "collapse/formats/idmap.h"
+#include "share/mem.h"
+#include "share/num.h"
+
+struct map {
+	uint64_t start, end, offset;
+	struct slice file;
+};
+
+struct words {
+	const uint8_t *at, *end;
+	size_t size; /* of a word */
+	bool is_big_endian;
+};
+
+struct reading {
+	struct folder *folder;
+	struct map *maps;
+	size_t nr_maps, maps_capacity;
+	struct idmap java_names; /* address -> name id */
+};
+
+static uint64_t word_at(const struct words *words, size_t index)
+{
+	const uint8_t *p = words->at + index * words->size;
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < words->size; i++)
+		v = v << 8 | p[words->is_big_endian ? i : words->size - 1 - i];
+	return v;
+}
+
+static size_t words_left(const struct words *words)
+{
+	return (size_t)(words->end - words->at) / words->size;
+}
+
+/* Finds word size and byte order by the header; false where it is none. */
+static bool read_header(struct slice bytes, struct words *words, uint64_t *version,
+                        uint64_t *period)
+{
+	for (int kind = 0; kind < 4; kind++) {
+		*words = (struct words){(const uint8_t *)bytes.at,
+		                        (const uint8_t *)bytes.at + bytes.size, kind < 2 ? 8 : 4,
+		                        kind % 2};
+		if (words_left(words) < 5)
+			continue;
+		*version = word_at(words, 2);
+		*period = word_at(words, 3);
+		if (word_at(words, 0) == 0 && word_at(words, 1) == 3 && *version <= 1 && *period &&
+		    *period < 1u << 30 && word_at(words, 4) == 0) {
+			words->at += 5 * words->size;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int detect(struct slice head, bool is_all UNUSED)
+{
+	uint64_t version, period;
+	struct words words;
+
+	return read_header(head, &words, &version, &period) ? 98 : 0;
+}
+
+/* Takes one sample and says how it ended: 1 = a sample, 0 = trailer or end, -1 = cut. */
+static int next_sample(struct words *words, uint64_t *count, const struct words **addresses,
+                       struct words *storage, uint64_t *nr)
+{
+	if (words_left(words) < 2)
+		return words->at == words->end ? 0 : -1;
+	*count = word_at(words, 0);
+	*nr = word_at(words, 1);
+	if (*nr > words_left(words) - 2)
+		return -1;
+	*storage = *words;
+	storage->at += 2 * words->size;
+	*addresses = storage;
+	if (!*count && *nr == 1 && word_at(storage, 0) == 0) {
+		words->at += 3 * words->size;
+		return 0;
+	}
+	words->at += (2 + (size_t)*nr) * words->size;
+	return 1;
+}
+
+static bool next_word(struct slice *rest, struct slice *word)
+{
+	while (rest->size && *rest->at == ' ') {
+		rest->at++;
+		rest->size--;
+	}
+	*word = (struct slice){rest->at, 0};
+	while (rest->size && *rest->at != ' ') {
+		rest->at++;
+		rest->size--;
+		word->size++;
+	}
+	return word->size > 0;
+}
+
+/* "START-END PERMS OFFSET DEV INODE FILE" as in /proc/PID/maps */
+static void take_map(struct reading *reading, struct slice line)
+{
+	struct slice range, perms, offset, skip, file = {0};
+	struct map map = {0};
+	const char *dash;
+
+	if (!next_word(&line, &range) || !next_word(&line, &perms) || !next_word(&line, &offset) ||
+	    !next_word(&line, &skip) || !next_word(&line, &skip) || !next_word(&line, &file))
+		return;
+	dash = memchr(range.at, '-', range.size);
+	if (!dash || num_parse_hex(range.at, (size_t)(dash - range.at), &map.start) ||
+	    num_parse_hex(dash + 1, (size_t)(range.at + range.size - dash - 1), &map.end) ||
+	    num_parse_hex(offset.at, offset.size, &map.offset))
+		return;
+	map.file = file;
+	MEM_GROW(reading->maps, reading->nr_maps, reading->maps_capacity);
+	reading->maps[reading->nr_maps++] = map;
+}
+
+/* " 0x0000006 com.example.Name (File.java:12)" */
+static void take_java_name(struct reading *reading, struct slice line)
+{
+	struct slice address;
+	const char *bracket;
+	uint64_t value;
+
+	if (!next_word(&line, &address) || !slice_starts(address, "0x") ||
+	    num_parse_hex(address.at, address.size, &value))
+		return;
+	while (line.size && *line.at == ' ') {
+		line.at++;
+		line.size--;
+	}
+	bracket = memmem(line.at, line.size, " (", 2);
+	if (bracket)
+		line.size = (size_t)(bracket - line.at);
+	if (line.size)
+		idmap_set(&reading->java_names, value,
+		          folder_name(reading->folder, line.at, line.size));
+}
+
+static void take_text(struct reading *reading, const struct words *words, bool is_java)
+{
+	struct slice rest = {(const char *)words->at, (size_t)(words->end - words->at)};
+
+	while (rest.size) {
+		const char *end = memchr(rest.at, '\n', rest.size);
+		struct slice line = {rest.at, end ? (size_t)(end - rest.at) : rest.size};
+
+		if (is_java)
+			take_java_name(reading, line);
+		else
+			take_map(reading, line);
+		rest.size -= line.size + (end != NULL);
+		rest.at += line.size + (end != NULL);
+	}
+}
+
+static uint32_t address_name(const struct reading *reading, uint64_t address)
+{
+	uint32_t id = idmap_get(&reading->java_names, address);
+	char text[300];
+	int size;
+
+	if (id != UINT32_MAX)
+		return id;
+	size = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+	for (size_t i = 0; i < reading->nr_maps; i++) {
+		const struct map *map = &reading->maps[i];
+		const char *slash, *base = map->file.at;
+
+		if (address < map->start || address >= map->end)
+			continue;
+		slash = memrchr(map->file.at, '/', map->file.size);
+		base = slash ? slash + 1 : base;
+		size = snprintf(text, sizeof(text), "%.*s+0x%llx",
+		                (int)MIN_OF(map->file.at + map->file.size - base, 255), base,
+		                (unsigned long long)(address - map->start + map->offset));
+		break;
+	}
+	return folder_name(reading->folder, text, (size_t)size);
+}
+
+static int fold(struct reading *reading, struct words words, uint64_t factor,
+                struct format_report *report, struct err *err)
+{
+	const struct words *addresses;
+	uint64_t count, nr;
+	struct words storage;
+	int more;
+
+	while ((more = next_sample(&words, &count, &addresses, &storage, &nr)) > 0) {
+		uint32_t node = 0;
+		weight_fx weight;
+
+		for (uint64_t i = nr; i-- > 0;)
+			node = folder_child(reading->folder, node,
+			                    address_name(reading, word_at(addresses, (size_t)i)));
+		if (count > UINT64_MAX / factor)
+			return format_too_large(err);
+		weight = weight_from_u64(count * factor);
+		if (!format_count(reading->folder, node, weight, report, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int parse(struct input *in, struct folder *folder, const struct format_options *options,
+                 struct folded_header *header, struct format_report *report, struct err *err)
+{
+	static const char *const values[] = {"samples", "cpu"};
+	struct reading reading = {.folder = folder};
+	const struct words *addresses;
+	struct words words, samples, storage;
+	uint64_t version, period, count, nr;
+	struct slice bytes;
+	size_t value;
+	int more, result;
+
+	if (format_value(options, values, ARRAY_SIZE(values), options->count == COUNT_TIME, &value,
+	                 err) ||
+	    format_whole(in, &bytes, err))
+		return -1;
+	if (!read_header(bytes, &words, &version, &period))
+		return err_set(err, "no binary CPU profile: its header is not there");
+	format_values_note(header, values, ARRAY_SIZE(values));
+	format_unit(report, "cpu", value ? "microseconds" : "samples");
+	samples = words;
+	while ((more = next_sample(&words, &count, &addresses, &storage, &nr)) > 0)
+		;
+	if (more < 0)
+		format_bad(report, "offset %zu: the file is cut inside of a sample",
+		           (size_t)((const char *)words.at - bytes.at));
+	else
+		take_text(&reading, &words, version == 1);
+	result = fold(&reading, samples, value ? period : 1, report, err);
+	free(reading.maps);
+	idmap_release(&reading.java_names);
+	return result;
+}
+
+const struct format format_pprof_cpu = {
+        .name = "pprof-cpu",
+        .about = "binary CPU profile of gperftools; values: samples, cpu",
+        .detect = detect,
+        .parse = parse,
+};

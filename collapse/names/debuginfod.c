@@ -1,0 +1,100 @@
+#include "share/compat.h"
+#include "collapse/names/debuginfod.h"
+
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+struct debuginfod_client;
+
+typedef int find_function(struct debuginfod_client *client, const unsigned char *id, int size,
+                          char **path);
+typedef int progress_function(struct debuginfod_client *client, long a, long b);
+
+/* One for the process: the library keeps a connection open in its client. */
+static struct {
+	bool tried;
+	void *library;
+	struct debuginfod_client *client;
+	find_function *find_debug, *find_program;
+	void (*end)(struct debuginfod_client *client);
+	struct timespec deadline;
+	const struct module_options *options; /* of the question that is open */
+	char hex[2 * BUILD_ID_MAX + 1];
+} server;
+
+static bool is_too_late(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec > server.deadline.tv_sec ||
+	       (now.tv_sec == server.deadline.tv_sec && now.tv_nsec >= server.deadline.tv_nsec);
+}
+
+/* Called by the library again and again while it waits; not 0 gives up. */
+static int waiting(struct debuginfod_client *client UNUSED, long done, long all)
+{
+	if (server.options->progress)
+		server.options->progress(server.hex, done, all);
+	return is_too_late();
+}
+
+static void connect_once(const struct module_options *options)
+{
+	struct debuginfod_client *(*begin)(void);
+	void (*set_progress)(struct debuginfod_client * client, progress_function * function);
+
+	if (server.tried)
+		return;
+	server.tried = true;
+	clock_gettime(CLOCK_MONOTONIC, &server.deadline);
+	server.deadline.tv_sec += options->debuginfod_seconds;
+	server.library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!server.library)
+		return;
+	*(void **)&begin = dlsym(server.library, "debuginfod_begin");
+	*(void **)&set_progress = dlsym(server.library, "debuginfod_set_progressfn");
+	*(void **)&server.end = dlsym(server.library, "debuginfod_end");
+	*(void **)&server.find_debug = dlsym(server.library, "debuginfod_find_debuginfo");
+	*(void **)&server.find_program = dlsym(server.library, "debuginfod_find_executable");
+	if (!begin || !set_progress || !server.end || !server.find_debug || !server.find_program)
+		return;
+	server.client = begin();
+	if (server.client)
+		set_progress(server.client, waiting);
+}
+
+char *debuginfod_path(const struct module_options *options, const struct build_id *id,
+                      bool is_debug)
+{
+	char *path = NULL;
+	int fd;
+
+	if (!options || !options->debuginfod_seconds || !id->size)
+		return NULL;
+	connect_once(options);
+	if (!server.client || is_too_late())
+		return NULL;
+	server.options = options;
+	for (uint8_t i = 0; i < id->size; i++)
+		snprintf(server.hex + 2 * i, 3, "%02x", id->bytes[i]);
+	/* size 0: the id is given as hexadecimal digits */
+	fd = (is_debug ? server.find_debug : server.find_program)(
+	        server.client, (const unsigned char *)server.hex, 0, &path);
+	if (fd < 0)
+		return NULL;
+	close(fd);
+	return path;
+}
+
+void debuginfod_close(void)
+{
+	if (server.client)
+		server.end(server.client);
+	if (server.library)
+		dlclose(server.library);
+	server.client = NULL;
+	server.library = NULL;
+	server.tried = false;
+}

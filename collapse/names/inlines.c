@@ -1,0 +1,441 @@
+#include "share/compat.h"
+#include "collapse/names/inlines.h"
+
+#include "collapse/names/debugfile.h"
+#include "collapse/names/dwarf.h"
+#include "collapse/names/dwo.h"
+#include "collapse/names/lines.h"
+#include "share/buf.h"
+#include "share/mem.h"
+#include "share/strtab.h"
+
+#include <dwarf.h>
+
+/* Nesting of entries; compilers stay far below. */
+enum { MAX_DEPTH = 4096 };
+
+#define NO_SCOPE UINT32_MAX
+
+/* A function, or a call that was inlined. */
+struct scope {
+	uint64_t off;    /* of its entry */
+	uint32_t parent; /* NO_SCOPE: a function of its own */
+	uint32_t call_file, call_line;
+	const char *name; /* NULL until asked for */
+	bool is_linkage;
+};
+
+/* What was read of one unit. */
+struct unit_scopes {
+	struct dwarf_unit *unit; /* the split one, where there is one */
+	struct ranges ranges;    /* values are indices into scopes */
+	struct scope *scopes;
+	size_t nr, capacity;
+	struct lines *lines;      /* rows */
+	struct lines *call_lines; /* names of files of a split unit; else NULL */
+	bool lines_tried;
+};
+
+struct inlines {
+	struct elffile *file;
+	struct dwarf *dwarf;
+	struct ranges units; /* values are indices of units */
+	struct unit_scopes **scopes;
+	struct dwo_files split;
+	size_t nr_read, nr_scopes;
+	struct strtab full_names; /* made of plain ones and what encloses them */
+	struct buf text;
+};
+
+/* ---- one unit ---- */
+
+struct walk {
+	struct inlines *inlines;
+	struct unit_scopes *out;
+	uint32_t scope; /* that the ranges being read belong to */
+	bool any;
+};
+
+static void add_range(void *ctx, uint64_t start, uint64_t end)
+{
+	struct walk *walk = ctx;
+
+	/* what the linker dropped was given addresses that are no code: 0, 1, -1 */
+	if (!elffile_is_code(walk->inlines->file, start))
+		return;
+	ranges_add(&walk->out->ranges, start, end, walk->scope, walk->scope);
+	walk->any = true;
+}
+
+/* The attributes that matter, of one entry. */
+struct entry {
+	struct dwarf_value low, high, ranges, sibling;
+	uint32_t call_file, call_line;
+};
+
+static void read_entry(const struct dwarf_unit *unit, struct cursor *c,
+                       const struct dwarf_abbrev *abbrev, struct entry *entry)
+{
+	const struct dwarf_spec *spec = &unit->abbrevs->specs[abbrev->first_spec];
+	struct dwarf_value value;
+
+	*entry = (struct entry){0};
+	for (uint32_t i = 0; i < abbrev->nr_specs && !c->bad; i++, spec++) {
+		dwarf_read(unit, c, spec, &value);
+		switch (spec->attribute) {
+		case DW_AT_low_pc:
+			entry->low = value;
+			break;
+		case DW_AT_high_pc:
+			entry->high = value;
+			break;
+		case DW_AT_ranges:
+			entry->ranges = value;
+			break;
+		case DW_AT_sibling:
+			entry->sibling = value;
+			break;
+		case DW_AT_call_file:
+			entry->call_file = (uint32_t)value.u;
+			break;
+		case DW_AT_call_line:
+			entry->call_line = (uint32_t)value.u;
+			break;
+		}
+	}
+}
+
+/* The scope of an entry with code of its own, or NO_SCOPE. */
+static uint32_t add_scope(struct walk *walk, const struct entry *entry, uint64_t off,
+                          uint32_t parent)
+{
+	struct unit_scopes *out = walk->out;
+
+	if (out->nr >= NO_SCOPE - 1)
+		return NO_SCOPE;
+	walk->scope = (uint32_t)out->nr;
+	walk->any = false;
+	dwarf_ranges(out->unit, &entry->low, &entry->high, &entry->ranges, add_range, walk);
+	if (!walk->any)
+		return NO_SCOPE;
+	MEM_GROW(out->scopes, out->nr, out->capacity);
+	out->scopes[out->nr++] = (struct scope){.off = off,
+	                                        .parent = parent,
+	                                        .call_file = entry->call_file,
+	                                        .call_line = entry->call_line};
+	return walk->scope;
+}
+
+static bool is_leaf_type(uint16_t tag)
+{
+	return tag == DW_TAG_enumeration_type || tag == DW_TAG_array_type ||
+	       tag == DW_TAG_subroutine_type;
+}
+
+static void walk_unit(struct walk *walk)
+{
+	struct dwarf_unit *unit = walk->out->unit;
+	const uint8_t *info = (const uint8_t *)unit->dwarf->info.at;
+	struct cursor c = dwarf_cursor(unit, unit->first_die);
+	uint32_t scopes[MAX_DEPTH]; /* that children at each depth are in */
+	size_t depth = 0;
+
+	scopes[0] = NO_SCOPE;
+	while (!c.bad && cursor_left(&c)) {
+		uint64_t off = (uint64_t)(c.at - info), code;
+		const struct dwarf_abbrev *abbrev = dwarf_entry(unit, &c, &code);
+		uint32_t scope = scopes[depth];
+		struct entry entry;
+
+		if (!abbrev) {
+			if (code || !depth)
+				break;
+			depth--;
+			continue;
+		}
+		if (abbrev->tag == DW_TAG_subprogram) {
+			read_entry(unit, &c, abbrev, &entry);
+			scope = add_scope(walk, &entry, off, NO_SCOPE);
+		} else if (abbrev->tag == DW_TAG_inlined_subroutine) {
+			uint32_t own;
+
+			read_entry(unit, &c, abbrev, &entry);
+			own = add_scope(walk, &entry, off, scope);
+			scope = own == NO_SCOPE ? scope : own;
+		} else if (abbrev->has_children && is_leaf_type(abbrev->tag)) {
+			uint64_t next;
+
+			read_entry(unit, &c, abbrev, &entry);
+			next = entry.sibling.u;
+			if (entry.sibling.class == DWARF_REF && next > off && next < unit->end &&
+			    info + next > c.at) {
+				c.at = info + next;
+				continue;
+			}
+		} else {
+			dwarf_skip(unit, &c, abbrev);
+		}
+		if (abbrev->has_children) {
+			if (++depth == MAX_DEPTH)
+				break;
+			scopes[depth] = scope;
+		} else if (!depth) {
+			break;
+		}
+	}
+	ranges_finish(&walk->out->ranges);
+}
+
+static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
+{
+	struct dwarf_unit *unit = &inlines->dwarf->units[index], *split = NULL;
+	struct walk walk = {.inlines = inlines};
+
+	if (inlines->scopes[index])
+		return inlines->scopes[index];
+	/* a unit that cannot be read has no functions */
+	if (!dwarf_unit_ready(unit)) {
+		inlines->scopes[index] = mem_zalloc(sizeof(struct unit_scopes));
+		inlines->scopes[index]->unit = unit;
+		return inlines->scopes[index];
+	}
+	if (unit->dwo_id && unit->dwo_name.class != DWARF_NONE) {
+		split = dwo_unit(&inlines->split, unit, inlines->file->path);
+		if (!split && inlines->dwarf->file != inlines->file)
+			split = dwo_unit(&inlines->split, unit, inlines->dwarf->file->path);
+	}
+	walk.out = mem_zalloc(sizeof(*walk.out));
+	walk.out->unit = split ? split : unit;
+	walk_unit(&walk);
+	inlines->scopes[index] = walk.out;
+	inlines->nr_read++;
+	inlines->nr_scopes += walk.out->nr;
+	return walk.out;
+}
+
+/* ---- all units ---- */
+
+struct indexing {
+	struct inlines *inlines;
+	uint32_t unit;
+};
+
+static void add_unit_range(void *ctx, uint64_t start, uint64_t end)
+{
+	struct indexing *indexing = ctx;
+
+	if (elffile_is_code(indexing->inlines->file, start))
+		ranges_add(&indexing->inlines->units, start, end, indexing->unit, indexing->unit);
+}
+
+/* A unit that does not say where its code is: its functions do. */
+static void index_by_functions(struct indexing *indexing)
+{
+	struct unit_scopes *scopes = scopes_of(indexing->inlines, indexing->unit);
+
+	for (size_t i = 0; i < scopes->ranges.nr_flat; i++)
+		if (scopes->ranges.values[i] != RANGES_NONE && i + 1 < scopes->ranges.nr_flat)
+			add_unit_range(indexing, scopes->ranges.starts[i],
+			               scopes->ranges.starts[i + 1]);
+}
+
+/*
+ * .debug_aranges says where units have code, without reading them (DWARF 5,
+ * 6.1.2). Marks the units it speaks of; compilers that write none leave the
+ * rest to be asked one by one.
+ */
+static void index_by_aranges(struct indexing *indexing, bool *is_indexed)
+{
+	struct dwarf *dwarf = indexing->inlines->dwarf;
+	struct slice all = elffile_section_data(dwarf->file, ".debug_aranges");
+	struct cursor c = cursor_of((const uint8_t *)all.at, all.size);
+
+	while (cursor_left(&c) > 12) {
+		const uint8_t *begin = c.at;
+		uint64_t length = cursor_uint(&c, 4), off, version, size, align;
+		struct dwarf_unit *unit;
+		struct cursor set = c;
+
+		/* the 64-bit format is left to the units themselves */
+		if (length > cursor_left(&c) || !cursor_skip(&c, length))
+			return;
+		set.end = c.at;
+		version = cursor_uint(&set, 2);
+		off = cursor_uint(&set, 4);
+		size = cursor_uint(&set, 1);
+		unit = dwarf_unit_by_header(dwarf, off);
+		if (version != 2 || (size != 8 && size != 4) || cursor_uint(&set, 1) || !unit)
+			continue;
+		align = (uint64_t)(set.at - begin) % (2 * size);
+		cursor_skip(&set, align ? 2 * size - align : 0);
+		indexing->unit = (uint32_t)(unit - dwarf->units);
+		while (cursor_left(&set) >= 2 * size) {
+			uint64_t start = cursor_uint(&set, (unsigned)size);
+			uint64_t bytes = cursor_uint(&set, (unsigned)size);
+
+			if (start <= UINT64_MAX - bytes)
+				add_unit_range(indexing, start, start + bytes);
+			is_indexed[indexing->unit] = true;
+		}
+	}
+}
+
+static void index_units(struct inlines *inlines)
+{
+	struct dwarf *dwarf = inlines->dwarf;
+	struct indexing indexing = {.inlines = inlines};
+	bool *is_indexed = mem_zalloc(dwarf->nr_units);
+
+	index_by_aranges(&indexing, is_indexed);
+	for (size_t i = 0; i < dwarf->nr_units && i < RANGES_NONE; i++) {
+		struct dwarf_unit *unit = &dwarf->units[i];
+
+		indexing.unit = (uint32_t)i;
+		/* DWARF 2: see below */
+		if (is_indexed[i] && unit->version > 2)
+			continue;
+		if (!dwarf_unit_ready(unit) || unit->tag == DW_TAG_partial_unit ||
+		    unit->tag == DW_TAG_type_unit)
+			continue;
+		/* DWARF 2 has no ranges: a unit of several parts names one of them */
+		if (!dwarf_ranges(unit, &unit->low_pc, &unit->high_pc, &unit->ranges,
+		                  add_unit_range, &indexing) ||
+		    unit->version == 2)
+			index_by_functions(&indexing);
+	}
+	free(is_indexed);
+	ranges_finish(&inlines->units);
+}
+
+struct inlines *inlines_new(struct elffile *file)
+{
+	struct elffile *debug = elffile_section(file, ".debug_info") ? file : debugfile_of(file);
+	struct dwarf *dwarf = debug ? dwarf_new(debug) : NULL;
+	struct inlines *inlines;
+
+	if (!dwarf)
+		return NULL;
+	inlines = mem_zalloc(sizeof(*inlines));
+	inlines->file = file;
+	inlines->dwarf = dwarf;
+	inlines->scopes = mem_zalloc(dwarf->nr_units * sizeof(struct unit_scopes *));
+	index_units(inlines);
+	return inlines;
+}
+
+void inlines_free(struct inlines *inlines)
+{
+	if (!inlines)
+		return;
+	for (size_t i = 0; i < inlines->dwarf->nr_units; i++) {
+		struct unit_scopes *scopes = inlines->scopes[i];
+
+		if (!scopes)
+			continue;
+		lines_free(scopes->lines);
+		lines_free(scopes->call_lines);
+		ranges_release(&scopes->ranges);
+		free(scopes->scopes);
+		free(scopes);
+	}
+	free(inlines->scopes);
+	ranges_release(&inlines->units);
+	dwo_release(&inlines->split);
+	strtab_release(&inlines->full_names);
+	buf_release(&inlines->text);
+	dwarf_free(inlines->dwarf);
+	free(inlines);
+}
+
+/* ---- lookup ---- */
+
+static void load_lines(struct inlines *inlines, struct unit_scopes *scopes)
+{
+	struct dwarf_unit *unit = scopes->unit;
+
+	if (scopes->lines_tried)
+		return;
+	scopes->lines_tried = true;
+	scopes->lines = lines_new(unit->skeleton ? unit->skeleton : unit, inlines->file);
+	if (unit->skeleton)
+		scopes->call_lines = lines_new(unit, inlines->file);
+}
+
+static const char *call_file(const struct unit_scopes *scopes, uint32_t number)
+{
+	const struct lines *lines = scopes->call_lines ? scopes->call_lines : scopes->lines;
+
+	return lines ? lines_file(lines, number) : NULL;
+}
+
+static void name_scope(struct inlines *inlines, struct dwarf_unit *unit, struct scope *scope)
+{
+	struct dwarf_place named;
+	const char *name = dwarf_function_name(unit, scope->off, &named);
+
+	scope->is_linkage = name && !named.unit;
+	if (name && named.unit) {
+		buf_reset(&inlines->text);
+		dwarf_add_scopes(named, &inlines->text);
+		if (inlines->text.size) {
+			buf_string(&inlines->text, name);
+			name = strtab_text(&inlines->full_names,
+			                   strtab_id(&inlines->full_names, inlines->text.at,
+			                             inlines->text.size));
+		}
+	}
+	scope->name = name ? name : "";
+}
+
+size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct inlines_frame *out,
+                    size_t max)
+{
+	uint32_t index = ranges_find(&inlines->units, vaddr), scope;
+	struct unit_scopes *scopes;
+	const char *file = NULL;
+	uint32_t line = 0;
+	size_t nr = 0;
+
+	if (index == RANGES_NONE)
+		return 0;
+	scopes = scopes_of(inlines, index);
+	if (lines) {
+		load_lines(inlines, scopes);
+		if (!scopes->lines || !lines_find(scopes->lines, vaddr, &file, &line))
+			line = 0;
+	}
+	scope = ranges_find(&scopes->ranges, vaddr);
+	/* without functions (an assembler's unit), the line alone */
+	if (scope == RANGES_NONE && line && max)
+		out[nr++] = (struct inlines_frame){.name = "", .file = file, .line = line};
+	while (scope != NO_SCOPE && nr < max) {
+		struct scope *s = &scopes->scopes[scope];
+
+		if (!s->name)
+			name_scope(inlines, scopes->unit, s);
+		out[nr++] = (struct inlines_frame){s->name, s->is_linkage, file, line};
+		file = lines ? call_file(scopes, s->call_file) : NULL;
+		line = s->call_line;
+		scope = s->parent;
+	}
+	return nr;
+}
+
+struct inlines_stats inlines_stats(const struct inlines *inlines)
+{
+	struct inlines_stats stats = {.nr_units = inlines->dwarf->nr_units,
+	                              .nr_units_read = inlines->nr_read,
+	                              .nr_scopes = inlines->nr_scopes,
+	                              .memory_size = ranges_memory(&inlines->units)};
+
+	for (size_t i = 0; i < inlines->dwarf->nr_units; i++) {
+		const struct unit_scopes *scopes = inlines->scopes[i];
+
+		if (!scopes)
+			continue;
+		stats.memory_size += scopes->capacity * sizeof(*scopes->scopes) +
+		                     ranges_memory(&scopes->ranges) + sizeof(*scopes) +
+		                     (scopes->lines ? lines_memory(scopes->lines) : 0);
+	}
+	return stats;
+}

@@ -1,0 +1,46 @@
+/*
+ * inlines.h - which functions were inlined at an address, and their lines.
+ *
+ * Decides what is a function and what is inlined into it, from the debugging
+ * information of a file or of its separate debug file, and of .dwo and .dwp
+ * files where it is split. A unit is read when an address in it is first asked
+ * for, once, into a flat table; entries are not kept.
+ *
+ * Memory of a unit that was hit: 24 bytes a function or inlined call and 12 a
+ * range. A unit that is malformed gives what came before the fault.
+ *
+ * Not for two threads at once. Format: DWARF 5 sections 2.17, 3.3 and 3.3.8.2.
+ */
+#ifndef COLLAPSE_INLINES_H
+#define COLLAPSE_INLINES_H
+
+#include "collapse/names/elffile.h"
+#include "share/compat.h"
+
+struct inlines_frame {
+	const char *name; /* borrowed for the life of struct inlines; "" unknown */
+	bool is_linkage;  /* a linker's name, to be demangled; else as people read it */
+	const char *file; /* where in it the place is; NULL unknown */
+	uint32_t line;    /* 0 unknown */
+};
+
+struct inlines;
+
+/* NULL where there is no debugging information. Borrows the file. */
+struct inlines *inlines_new(struct elffile *file);
+void inlines_free(struct inlines *inlines);
+
+/*
+ * The functions at an address, innermost first; the last is the one that was
+ * not inlined. Returns their number, 0 where nothing is known. With lines,
+ * file and line are filled in; that costs the line program of each unit hit.
+ */
+size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct inlines_frame *out,
+                    size_t max);
+
+struct inlines_stats {
+	size_t nr_units, nr_units_read, nr_scopes, memory_size;
+};
+struct inlines_stats inlines_stats(const struct inlines *inlines);
+
+#endif

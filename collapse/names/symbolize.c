@@ -1,0 +1,389 @@
+#include "share/compat.h"
+#include "collapse/names/symbolize.h"
+
+#include "collapse/names/demangle.h"
+#include "collapse/names/elffile.h"
+#include "collapse/names/inlines.h"
+#include "collapse/names/kallsyms.h"
+#include "collapse/names/perfmap.h"
+#include "collapse/names/symtab.h"
+#include "share/buf.h"
+#include "share/mem.h"
+
+/* What the symbolizer keeps of one module, by module id. */
+struct source {
+	bool is_ready;
+	bool is_shared; /* tables belong to another module */
+};
+
+/* The name to show for a text. */
+struct shown {
+	const char *text; /* NULL: an empty slot */
+	uint32_t size, name;
+};
+
+struct symbolizer {
+	struct modules *modules;
+	struct symbolize_options options;
+	struct source *sources;
+	size_t nr_sources;
+	struct symtab *kallsyms; /* of this machine or --kallsyms; NULL where none */
+	bool kallsyms_tried;
+	struct err kallsyms_err;
+	struct shown *shown; /* open addressing */
+	size_t nr_shown, nr_shown_slots;
+	struct buf text;
+};
+
+struct symbolizer *symbolizer_new(struct modules *modules, const struct symbolize_options *options)
+{
+	struct symbolizer *symbolizer = mem_zalloc(sizeof(*symbolizer));
+
+	symbolizer->modules = modules;
+	symbolizer->options = *options;
+	return symbolizer;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	for (size_t id = 0; id < symbolizer->nr_sources; id++) {
+		struct module *module = modules_at(symbolizer->modules, id);
+
+		if (symbolizer->sources[id].is_ready && !symbolizer->sources[id].is_shared) {
+			symtab_free(module->symtab);
+			inlines_free(module->inlines);
+		}
+		module->symtab = NULL;
+		module->inlines = NULL;
+	}
+	free(symbolizer->sources);
+	free(symbolizer->shown);
+	symtab_free(symbolizer->kallsyms);
+	buf_release(&symbolizer->text);
+	free(symbolizer);
+}
+
+/* ---- tables ---- */
+
+static struct symtab *kallsyms_of(struct symbolizer *symbolizer)
+{
+	const char *path = symbolizer->options.kallsyms;
+
+	if (!symbolizer->kallsyms_tried) {
+		symbolizer->kallsyms_tried = true;
+		symbolizer->kallsyms =
+		        kallsyms_read(path ? path : "/proc/kallsyms", &symbolizer->kallsyms_err);
+	}
+	return symbolizer->kallsyms;
+}
+
+/* The same kernel, which lies elsewhere after each boot: only its own text moves as one. */
+static bool is_moved(const struct symbolizer *symbolizer, const struct symtab *kallsyms,
+                     const struct module_key *key)
+{
+	struct build_id running;
+
+	if (key->kind != MODULE_KERNEL || !key->text_address || !kallsyms->text_address)
+		return false;
+	/* a list that was named by hand is the right one */
+	if (symbolizer->options.kallsyms)
+		return true;
+	running = kallsyms_running_build_id();
+	return running.size && build_id_equals(&running, &key->build_id);
+}
+
+/* The kernel's own list, where it is of the recorded kernel. */
+static bool use_kallsyms(struct symbolizer *symbolizer, struct module *module)
+{
+	const struct module_key *key = &module->key;
+	struct symtab *kallsyms = kallsyms_of(symbolizer);
+	struct err err = symbolizer->kallsyms_err;
+	bool is_usable = false;
+
+	if (kallsyms && symbolizer->options.kallsyms && !key->text_address)
+		is_usable = true;
+	else if (kallsyms)
+		is_usable = is_moved(symbolizer, kallsyms, key) ||
+		            kallsyms_is_recorded(kallsyms, key, &err);
+	if (!is_usable) {
+		module_set_why(symbolizer->modules, module, err.text);
+		return false;
+	}
+	module->symtab = kallsyms;
+	return true;
+}
+
+/* The address in the file's own numbers of what the kernel had at ip. */
+static uint64_t kernel_vaddr(const struct module *module, const struct elffile *file, uint64_t ip)
+{
+	struct elf_section *text = elffile_section(file, ".text");
+
+	if (!module->key.text_address || !text)
+		return ip;
+	return ip - module->key.text_address + text->vaddr;
+}
+
+/* Another module with the same file, or of the same process, has its tables already? */
+static bool share_tables(struct symbolizer *symbolizer, struct module *module)
+{
+	for (size_t id = 0; id < symbolizer->nr_sources; id++) {
+		const struct module *other = modules_at(symbolizer->modules, id);
+
+		if (!symbolizer->sources[id].is_ready || other == module || !other->symtab ||
+		    other->key.kind != module->key.kind || other->elf != module->elf ||
+		    (module->key.kind == MODULE_JIT && other->key.pid != module->key.pid))
+			continue;
+		module->symtab = other->symtab;
+		module->inlines = other->inlines;
+		return true;
+	}
+	return false;
+}
+
+/* Both tables of a file of user space, or of the kernel's. */
+static void read_tables(struct symbolizer *symbolizer, struct module *module)
+{
+	module->symtab = symtab_of_elf(module->elf);
+	if (!symbolizer->options.no_inlines || symbolizer->options.srcline)
+		module->inlines = inlines_new(module->elf);
+}
+
+/* Finds and reads what names the module, once. */
+static void prepare(struct symbolizer *symbolizer, struct module *module)
+{
+	struct source *source;
+	struct err err = {0};
+
+	if (module->id >= symbolizer->nr_sources) {
+		size_t nr = modules_nr(symbolizer->modules);
+
+		symbolizer->sources =
+		        mem_resize(symbolizer->sources, nr, sizeof(*symbolizer->sources));
+		memset(symbolizer->sources + symbolizer->nr_sources, 0,
+		       (nr - symbolizer->nr_sources) * sizeof(*symbolizer->sources));
+		symbolizer->nr_sources = nr;
+	}
+	source = &symbolizer->sources[module->id];
+	if (source->is_ready)
+		return;
+	source->is_ready = true;
+	switch (module->key.kind) {
+	case MODULE_FILE:
+	case MODULE_VDSO:
+		if (!module_elf(symbolizer->modules, module))
+			return;
+		source->is_shared = share_tables(symbolizer, module);
+		if (!source->is_shared)
+			read_tables(symbolizer, module);
+		return;
+	case MODULE_KERNEL:
+		source->is_shared =
+		        !symbolizer->options.vmlinux && use_kallsyms(symbolizer, module);
+		if (!source->is_shared && module_elf(symbolizer->modules, module))
+			read_tables(symbolizer, module);
+		return;
+	case MODULE_KMOD:
+		source->is_shared = use_kallsyms(symbolizer, module);
+		if (!source->is_shared && module->key.text_address &&
+		    module_elf(symbolizer->modules, module))
+			module->symtab = symtab_of_kmod(module->elf, module->key.text_address);
+		return;
+	case MODULE_JIT:
+		source->is_shared = share_tables(symbolizer, module);
+		if (source->is_shared)
+			return;
+		module->symtab = perfmap_read(module->key.pid,
+		                              modules_options(symbolizer->modules)->live, &err);
+		if (!module->symtab)
+			module_set_why(symbolizer->modules, module, err.text);
+		return;
+	case MODULE_UNKNOWN:
+		module_set_why(symbolizer->modules, module, "nothing is mapped there");
+		return;
+	}
+}
+
+/* ---- names ---- */
+
+/* "[libc.so.6]", "[kernel]", "[ext4]", "[jit]", "[unknown]"; in symbolizer->text. */
+static void module_label(struct symbolizer *symbolizer, const struct module *module)
+{
+	const char *base = strrchr(module->key.path, '/');
+	size_t size;
+
+	base = base ? base + 1 : module->key.path;
+	size = strlen(base);
+	buf_reset(&symbolizer->text);
+	switch (module->key.kind) {
+	case MODULE_KERNEL:
+		buf_string(&symbolizer->text, "[kernel]");
+		return;
+	case MODULE_JIT:
+		/* without a path: a place where nothing was mapped, as far as is known */
+		buf_string(&symbolizer->text, base[0] ? "[jit]" : "[unknown]");
+		return;
+	case MODULE_UNKNOWN:
+		buf_string(&symbolizer->text, "[unknown]");
+		return;
+	case MODULE_KMOD:
+		/* "ext4.ko.xz" */
+		for (const char *dot = strstr(base, ".ko"); dot; dot = NULL)
+			size = (size_t)(dot - base);
+		break;
+	case MODULE_FILE:
+		if (size > 10 && strcmp(base + size - 10, " (deleted)") == 0)
+			size -= 10;
+		break;
+	case MODULE_VDSO:
+		break;
+	}
+	if (!size)
+		buf_string(&symbolizer->text, "[unknown]");
+	else if (base[0] == '[')
+		buf_add(&symbolizer->text, base, size);
+	else
+		buf_printf(&symbolizer->text, "[%.*s]", (int)MIN_OF(size, (size_t)4096), base);
+}
+
+static uint32_t unresolved(struct symbolizer *symbolizer, const struct module *module, uint64_t off)
+{
+	struct buf *text = &symbolizer->text;
+
+	module_label(symbolizer, module);
+	if (symbolizer->options.no_symbols) {
+		/* "[libc.so.6]" becomes "libc.so.6+0x123" */
+		buf_text(text);
+		memmove(text->at, text->at + 1, text->size - 1);
+		text->size -= 2;
+		buf_printf(text, "+0x%llx", (unsigned long long)off);
+	}
+	return strtab_id(symbolizer->options.names, text->at, text->size);
+}
+
+static void grow_shown(struct symbolizer *symbolizer)
+{
+	size_t nr_old = symbolizer->nr_shown_slots, at;
+	struct shown *old = symbolizer->shown;
+
+	symbolizer->nr_shown_slots = nr_old ? nr_old * 2 : 1024;
+	symbolizer->shown = mem_zalloc(symbolizer->nr_shown_slots * sizeof(*old));
+	for (size_t i = 0; i < nr_old; i++) {
+		if (!old[i].text)
+			continue;
+		at = hash_u64((uintptr_t)old[i].text, old[i].size) &
+		     (symbolizer->nr_shown_slots - 1);
+		while (symbolizer->shown[at].text)
+			at = (at + 1) & (symbolizer->nr_shown_slots - 1);
+		symbolizer->shown[at] = old[i];
+	}
+	free(old);
+}
+
+/* The shown form of a name, remembered by where its text is: texts are not copied. */
+static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, bool is_linkage)
+{
+	struct shown *slot;
+	size_t at;
+
+	if (symbolizer->nr_shown >= symbolizer->nr_shown_slots / 2)
+		grow_shown(symbolizer);
+	at = hash_u64((uintptr_t)name.at, name.size) & (symbolizer->nr_shown_slots - 1);
+	while (symbolizer->shown[at].text &&
+	       (symbolizer->shown[at].text != name.at || symbolizer->shown[at].size != name.size))
+		at = (at + 1) & (symbolizer->nr_shown_slots - 1);
+	slot = &symbolizer->shown[at];
+	if (slot->text)
+		return slot->name;
+	if (!is_linkage && symbolizer->options.demangle == DEMANGLE_SHORT)
+		demangle_shorten(name, &symbolizer->text);
+	else
+		demangle(name, is_linkage ? symbolizer->options.demangle : DEMANGLE_NONE,
+		         &symbolizer->text);
+	*slot = (struct shown){
+	        name.at, (uint32_t)name.size,
+	        strtab_id(symbolizer->options.names, symbolizer->text.at, symbolizer->text.size)};
+	symbolizer->nr_shown++;
+	return slot->name;
+}
+
+/* The address that the module's tables know a place by; false where it is none. */
+static bool address_of(const struct symbolizer *symbolizer, const struct module *module,
+                       uint64_t place, uint64_t *address)
+{
+	const struct symtab *kallsyms = symbolizer->kallsyms;
+
+	*address = place;
+	if (module->key.kind == MODULE_KERNEL && kallsyms && module->symtab == kallsyms &&
+	    module->key.text_address && kallsyms->text_address) {
+		*address = place - module->key.text_address + kallsyms->text_address;
+		return true;
+	}
+	if (module->key.kind == MODULE_FILE || module->key.kind == MODULE_VDSO)
+		return module->elf && elffile_vaddr(module->elf, place, address);
+	if (module->key.kind == MODULE_KERNEL && module->elf)
+		*address = kernel_vaddr(module, module->elf, place);
+	return true;
+}
+
+/* The functions that the debugging information has there; their number. */
+static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, uint64_t address,
+                         struct symbol out[SYMBOLIZE_MAX])
+{
+	struct inlines_frame frames[SYMBOLIZE_MAX];
+	bool srcline = symbolizer->options.srcline;
+	size_t nr = inlines_find(module->inlines, address, srcline, frames, ARRAY_SIZE(frames));
+	size_t first = 0;
+
+	/* lines, but none of the inlined functions: the place is in the innermost one's file */
+	if (nr && symbolizer->options.no_inlines) {
+		frames[nr - 1].file = frames[0].file;
+		frames[nr - 1].line = frames[0].line;
+		first = nr - 1;
+	}
+	for (size_t i = first; i < nr; i++) {
+		struct slice name = {frames[i].name, strlen(frames[i].name)};
+
+		out[i - first] = (struct symbol){.file = UINT32_MAX, .inlined = i + 1 < nr};
+		if (name.size) {
+			out[i - first].name = shown_name(symbolizer, name, frames[i].is_linkage);
+			out[i - first].resolved = true;
+		}
+		if (frames[i].file && frames[i].line) {
+			out[i - first].file =
+			        strtab_cstr(symbolizer->options.names, frames[i].file);
+			out[i - first].line = frames[i].line;
+		}
+	}
+	return nr - first;
+}
+
+size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
+                 struct symbol out[SYMBOLIZE_MAX])
+{
+	uint64_t place = is_return && off ? off - 1 : off, address;
+	struct slice name = {"", 0};
+	size_t nr = 0;
+
+	if (!symbolizer->options.no_symbols) {
+		prepare(symbolizer, module);
+		if (address_of(symbolizer, module, place, &address)) {
+			if (module->inlines)
+				nr = by_inlines(symbolizer, module, address, out);
+			if (module->symtab)
+				name = symtab_find(module->symtab, address);
+		}
+	}
+	if (!nr)
+		out[nr++] = (struct symbol){.file = UINT32_MAX};
+	/* the linker's name of the function says more: ".cold", a local constructor's class */
+	if (name.size) {
+		out[nr - 1].name = shown_name(symbolizer, name, true);
+		out[nr - 1].resolved = true;
+	}
+	for (size_t i = 0; i < nr; i++)
+		if (!out[i].resolved)
+			out[i].name = unresolved(symbolizer, module, place);
+	return nr;
+}

@@ -1,0 +1,51 @@
+/*
+ * symbolize.h - a place in a module to the functions that are there.
+ *
+ * Takes (module, off); knows no registers and no stacks. One place gives one
+ * or more names: the innermost inlined function first, the function that the
+ * linker placed there last. Answers are cached by the caller (one call per
+ * distinct place).
+ */
+#ifndef COLLAPSE_SYMBOLIZE_H
+#define COLLAPSE_SYMBOLIZE_H
+
+#include "collapse/names/module.h"
+#include "share/compat.h"
+#include "share/strtab.h"
+
+enum symbolize_demangle { DEMANGLE_FULL, DEMANGLE_SHORT, DEMANGLE_NONE };
+
+struct symbolize_options {
+	enum symbolize_demangle demangle;
+	bool no_inlines;
+	bool srcline;         /* fill file and line */
+	bool no_symbols;      /* module+0xoff only */
+	const char *kallsyms; /* file to use instead of /proc/kallsyms, or NULL */
+	const char *vmlinux;  /* or NULL */
+	struct strtab *names; /* receives the names; borrowed */
+};
+
+struct symbol {
+	uint32_t name; /* in options->names; demangled, not yet cleaned */
+	uint32_t file; /* in options->names, or UINT32_MAX */
+	uint32_t line; /* 0 = unknown */
+	bool inlined;  /* was inlined into the next one of the array */
+	bool resolved; /* false: name is "[module]" or "[unknown]" */
+};
+
+#define SYMBOLIZE_MAX 256 /* most names that one place gives */
+
+struct symbolizer;
+
+struct symbolizer *symbolizer_new(struct modules *modules, const struct symbolize_options *options);
+void symbolizer_free(struct symbolizer *symbolizer);
+
+/*
+ * is_return: off is a return address, so the place looked up is off - 1 (the
+ * one function in which one is subtracted). Returns the number of names
+ * written, at least 1 and at most SYMBOLIZE_MAX.
+ */
+size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
+                 struct symbol out[SYMBOLIZE_MAX]);
+
+#endif

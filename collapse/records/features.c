@@ -1,0 +1,182 @@
+#include "share/compat.h"
+#include "collapse/records/features.h"
+
+#include "share/buf.h"
+#include "share/mem.h"
+
+#define BUILD_IDS_MAX 1000000
+
+/* The last 4 bytes of the 24 for a build-id hold its size when this bit is set. */
+#define MISC_BUILD_ID_SIZE (1 << 15)
+
+static void set_text(char **field, struct slice text)
+{
+	if (!text.size)
+		return;
+	free(*field);
+	*field = mem_strndup(text.at, text.size);
+}
+
+static void read_command(struct reader *reader, struct perfrec_cursor c)
+{
+	uint32_t nr = perfrec_u32(&c);
+	struct buf line = {0};
+
+	for (uint32_t i = 0; i < nr && !c.bad && line.size < 4096; i++) {
+		struct slice word = perfrec_string(&c);
+
+		if (i)
+			buf_char(&line, ' ');
+		buf_add(&line, word.at, word.size);
+	}
+	if (!c.bad)
+		set_text(&reader->command, (struct slice){line.at, line.size});
+	buf_release(&line);
+}
+
+/* u32 nr, u32 attr size; each: attr, u32 nr of ids, name, ids. */
+static void read_event_names(struct reader *reader, struct perfrec_cursor c)
+{
+	uint32_t nr = perfrec_u32(&c), attr_size = perfrec_u32(&c);
+
+	for (uint32_t i = 0; i < nr && !c.bad; i++) {
+		struct event *event = NULL;
+		uint32_t nr_ids;
+		struct slice name;
+
+		perfrec_bytes(&c, attr_size);
+		nr_ids = perfrec_u32(&c);
+		name = perfrec_string(&c);
+		if (c.bad)
+			return;
+		if (i < reader->events.nr)
+			event = reader->events.at[i];
+		for (uint32_t id = 0; id < nr_ids && !c.bad; id++) {
+			struct event *of_id = events_by_id(&reader->events, perfrec_u64(&c));
+
+			if (of_id)
+				event = of_id;
+		}
+		if (event && !c.bad)
+			event_set_name(event, name);
+	}
+}
+
+void features_build_id(struct reader *reader, uint16_t misc, struct perfrec_cursor c)
+{
+	struct reader_build_id *entry;
+	const uint8_t *bytes;
+	struct build_id id = {.size = BUILD_ID_MAX};
+	struct slice path;
+
+	perfrec_u32(&c); /* pid: host or guest kernel */
+	bytes = perfrec_bytes(&c, 24);
+	if (!bytes || reader->nr_build_ids >= BUILD_IDS_MAX)
+		return;
+	if (misc & MISC_BUILD_ID_SIZE)
+		id.size = MIN_OF(bytes[20], BUILD_ID_MAX);
+	else
+		/* shorter ones (MD5, UUID) are filled up with zeros */
+		while (id.size > 16 && !bytes[id.size - 1] && !bytes[16])
+			id.size--;
+	memcpy(id.bytes, bytes, id.size);
+	path = perfrec_text(&c);
+	if (!path.size || !id.size)
+		return;
+	MEM_GROW(reader->build_ids, reader->nr_build_ids, reader->build_ids_capacity);
+	entry = &reader->build_ids[reader->nr_build_ids++];
+	entry->path = mem_strndup(path.at, path.size);
+	entry->id = id;
+}
+
+/* Entries with a record header each, without a type (it is 0). */
+static void read_build_ids(struct reader *reader, struct perfrec_cursor c)
+{
+	while (c.end - c.at >= PERFREC_HEADER_SIZE) {
+		struct perfrec_cursor entry = c;
+		uint16_t misc, size;
+
+		perfrec_u32(&c);
+		misc = perfrec_u16(&c);
+		size = perfrec_u16(&c);
+		if (size < PERFREC_HEADER_SIZE || size > entry.end - entry.at)
+			return;
+		entry.end = entry.at + size;
+		c.at = entry.end;
+		entry.at += PERFREC_HEADER_SIZE;
+		features_build_id(reader, misc, entry);
+	}
+}
+
+void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
+{
+	uint32_t online;
+
+	switch (id) {
+	case PERFREC_FEAT_HOSTNAME:
+		set_text(&reader->hostname, perfrec_string(&c));
+		break;
+	case PERFREC_FEAT_OSRELEASE:
+		set_text(&reader->osrelease, perfrec_string(&c));
+		break;
+	case PERFREC_FEAT_VERSION:
+		set_text(&reader->version, perfrec_string(&c));
+		break;
+	case PERFREC_FEAT_ARCH:
+		set_text(&reader->arch, perfrec_string(&c));
+		break;
+	case PERFREC_FEAT_CPUDESC:
+		set_text(&reader->cpudesc, perfrec_string(&c));
+		break;
+	case PERFREC_FEAT_NRCPUS:
+		/* writers differ in which of the two comes first */
+		online = perfrec_u32(&c);
+		reader->nr_cpus = MIN_OF(online, perfrec_u32(&c));
+		break;
+	case PERFREC_FEAT_CMDLINE:
+		read_command(reader, c);
+		break;
+	case PERFREC_FEAT_EVENT_DESC:
+		read_event_names(reader, c);
+		break;
+	case PERFREC_FEAT_BUILD_ID:
+		read_build_ids(reader, c);
+		break;
+	case PERFREC_FEAT_SAMPLE_TIME:
+		reader->time_first = perfrec_u64(&c);
+		reader->time_last = perfrec_u64(&c);
+		break;
+	case PERFREC_FEAT_CLOCKID:
+		reader->has_clockid = true;
+		break;
+	case PERFREC_FEAT_CLOCK_DATA:
+		/* u32 version, u32 clockid, u64 wall, u64 that clock: the same moment */
+		perfrec_u32(&c);
+		reader->clockid = (int32_t)perfrec_u32(&c);
+		reader->clock_wall_ns = perfrec_u64(&c);
+		reader->clock_mono_ns = perfrec_u64(&c);
+		break;
+	case PERFREC_FEAT_SIMPLEPERF_FILE:
+	case PERFREC_FEAT_SIMPLEPERF_FILE2:
+		reader->is_simpleperf = true;
+		embedded_read(&reader->embedded, c, id == PERFREC_FEAT_SIMPLEPERF_FILE2);
+		break;
+	case PERFREC_FEAT_SIMPLEPERF_META:
+		reader->is_simpleperf = true;
+		break;
+	}
+}
+
+void features_release(struct reader *reader)
+{
+	embedded_release(&reader->embedded);
+	free(reader->hostname);
+	free(reader->osrelease);
+	free(reader->version);
+	free(reader->arch);
+	free(reader->command);
+	free(reader->cpudesc);
+	for (size_t i = 0; i < reader->nr_build_ids; i++)
+		free(reader->build_ids[i].path);
+	free(reader->build_ids);
+}

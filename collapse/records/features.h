@@ -1,0 +1,21 @@
+/*
+ * features.h - the feature sections of a recording: what its writer said of
+ * the machine, the command and the files, into the fields of struct reader.
+ *
+ * Each section is only as good as its writer; a malformed one is passed over,
+ * because no stack depends on it.
+ */
+#ifndef COLLAPSE_FEATURES_H
+#define COLLAPSE_FEATURES_H
+
+#include "collapse/records/reader.h"
+
+/* c: the section's bytes. Source of the layouts: see perfrec.h. */
+void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c);
+
+/* The body of a build-id entry: in the section, or a record of its own. */
+void features_build_id(struct reader *reader, uint16_t misc, struct perfrec_cursor c);
+
+void features_release(struct reader *reader);
+
+#endif

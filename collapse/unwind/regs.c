@@ -1,0 +1,36 @@
+#include "share/compat.h"
+#include "collapse/unwind/regs.h"
+
+const struct regs_machine *regs_machine_of(uint16_t elf_machine)
+{
+	static const struct regs_machine *const all[] = {&regs_x86_64, &regs_aarch64};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (all[i]->elf_machine == elf_machine)
+			return all[i];
+	return NULL;
+}
+
+bool regs_load(const struct regs_machine *machine, struct regs *regs, uint64_t mask,
+               const uint64_t *values, uint64_t *pc)
+{
+	const uint8_t *at = (const uint8_t *)values;
+	bool has_pc = false;
+
+	regs->known = 0;
+	for (; mask; mask &= mask - 1, at += sizeof(uint64_t)) {
+		unsigned nr = (unsigned)__builtin_ctzll(mask);
+		uint64_t value;
+
+		if (nr >= machine->nr_perf)
+			break;
+		memcpy(&value, at, sizeof(value));
+		if (nr == machine->perf_pc) {
+			*pc = value;
+			has_pc = true;
+		} else if (machine->perf_to_dwarf[nr] >= 0) {
+			regs_set(regs, (unsigned)machine->perf_to_dwarf[nr], value);
+		}
+	}
+	return has_pc && regs_know(regs, machine->sp);
+}
