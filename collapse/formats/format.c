@@ -44,6 +44,24 @@ uint32_t format_root(struct folder *folder, const struct format_options *options
 	return node;
 }
 
+uint32_t format_frame(struct folder *folder, const struct format_options *options,
+                      struct slice name, struct slice file, int64_t line)
+{
+	struct buf text = {0};
+	uint32_t id;
+
+	if (!options->srcline || !file.size)
+		return folder_name(folder, name.at, name.size);
+	buf_add(&text, name.at, name.size);
+	buf_char(&text, ' ');
+	buf_add(&text, file.at, file.size);
+	if (line >= 0)
+		buf_printf(&text, ":%lld", (long long)line);
+	id = folder_name(folder, text.at, text.size);
+	buf_release(&text);
+	return id;
+}
+
 int format_value(const struct format_options *options, const char *const *names, size_t nr,
                  size_t first_choice, size_t *picked, struct err *err)
 {

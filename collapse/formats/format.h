@@ -82,6 +82,13 @@ void format_values_note(struct folded_header *header, const char *const *names, 
 /* All of the input in memory; pipes go through an unlinked file. */
 int format_whole(struct input *in, struct slice *text, struct err *err);
 
+/*
+ * The frame "name", with --srcline "name file:line" as far as they are known
+ * (file.size 0, line below 0 = unknown).
+ */
+uint32_t format_frame(struct folder *folder, const struct format_options *options,
+                      struct slice name, struct slice file, int64_t line);
+
 /* For detection: does the head hold this text; does it begin as JSON does. */
 bool head_has(struct slice head, const char *text);
 bool head_is_object(struct slice head); /* { */

@@ -37,7 +37,7 @@ static int detect(struct slice head, bool is_all UNUSED)
 static uint32_t take_function(struct json *json, struct folder *folder,
                               const struct format_options *options)
 {
-	struct buf file_text = {0}, name_text = {0}, label = {0};
+	struct buf file_text = {0}, name_text = {0};
 	struct slice file = {0}, name = {0};
 	int64_t line = 0;
 	uint32_t id;
@@ -54,16 +54,10 @@ static uint32_t take_function(struct json *json, struct folder *folder,
 				json_skip(json);
 		}
 	}
-	buf_add(&label, name.at, name.size);
-	if (options->srcline && line > 0) {
-		buf_char(&label, ' ');
-		buf_add(&label, file.at, file.size);
-		buf_printf(&label, ":%lld", (long long)line);
-	}
-	id = folder_name(folder, label.at, label.size);
+	/* built-in functions stand at line 0 of a file "~" */
+	id = format_frame(folder, options, name, line > 0 ? file : (struct slice){0}, line);
 	buf_release(&file_text);
 	buf_release(&name_text);
-	buf_release(&label);
 	return id;
 }
 

@@ -48,7 +48,7 @@ static int detect(struct slice head, bool is_all UNUSED)
 static void load_frames(struct reading *reading, struct slice shared)
 {
 	struct slice key, name, file;
-	struct buf text = {0}, label = {0};
+	struct buf text = {0};
 	struct json json;
 
 	json_init(&json, shared);
@@ -76,21 +76,12 @@ static void load_frames(struct reading *reading, struct slice shared)
 						json_skip(&json);
 				}
 			}
-			buf_reset(&label);
-			buf_add(&label, name.at, name.size);
-			if (reading->options->srcline && file.size) {
-				buf_char(&label, ' ');
-				buf_add(&label, file.at, file.size);
-				if (line >= 0)
-					buf_printf(&label, ":%lld", (long long)line);
-			}
 			MEM_GROW(reading->frames, reading->nr_frames, reading->frames_capacity);
 			reading->frames[reading->nr_frames++] =
-			        folder_name(reading->folder, label.at, label.size);
+			        format_frame(reading->folder, reading->options, name, file, line);
 		}
 	}
 	buf_release(&text);
-	buf_release(&label);
 }
 
 static bool frame_at(const struct reading *reading, struct json *json, uint32_t *name)

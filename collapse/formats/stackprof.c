@@ -41,7 +41,7 @@ static int detect(struct slice head, bool is_all)
 /* {"ID": {"name", "file", "line", "samples"}}; by_itself: fold each with its samples */
 static int take_frames(struct reading *reading, bool by_itself, struct err *err)
 {
-	struct buf file_text = {0}, label = {0};
+	struct buf file_text = {0};
 	struct slice id, key;
 	struct json json;
 	int result = 0;
@@ -69,15 +69,7 @@ static int take_frames(struct reading *reading, bool by_itself, struct err *err)
 					json_skip(&json);
 			}
 		}
-		buf_reset(&label);
-		buf_add(&label, name.at, name.size);
-		if (reading->options->srcline && file.size) {
-			buf_char(&label, ' ');
-			buf_add(&label, file.at, file.size);
-			if (line >= 0)
-				buf_printf(&label, ":%lld", (long long)line);
-		}
-		name_id = folder_name(reading->folder, label.at, label.size);
+		name_id = format_frame(reading->folder, reading->options, name, file, line);
 		if (num_parse_u64(id.at, id.size, &number) == 0)
 			idmap_set(&reading->names, number, name_id);
 		if (by_itself && samples > 0 &&
@@ -86,7 +78,6 @@ static int take_frames(struct reading *reading, bool by_itself, struct err *err)
 			result = -1;
 	}
 	buf_release(&file_text);
-	buf_release(&label);
 	return result;
 }
 
