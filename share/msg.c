@@ -22,7 +22,7 @@ const char *msg_program(void)
 }
 
 /* One write per line: lines of the four tools of a pipeline share a terminal. */
-static void print(const char *format, va_list args)
+static void PRINTF_LIKE(1, 0) print(const char *format, va_list args)
 {
 	char line[2048];
 	int used = snprintf(line, sizeof(line), "%s: ", program);
