@@ -68,7 +68,7 @@ struct slice textin_inline_frame(struct slice rest);
 size_t textin_names(struct folder *folder, const struct format_options *options, struct slice frame,
                     struct slice srcline, struct slice comm, uint32_t names[TEXTIN_NAMES_MAX]);
 
-/* ---- samples (textin_fold.c) ---- */
+/* ---- events (textin_event.c) ---- */
 
 #define TEXTIN_EVENTS_MAX 256
 
@@ -79,6 +79,22 @@ struct textin_event {
 	uint32_t root; /* node of its own where events stand below their names */
 	bool is_chosen;
 };
+
+struct textin_events {
+	const struct format_options *options; /* borrowed: which are to be folded */
+	struct textin_event *at;
+	size_t nr, capacity;
+	char *first; /* what is folded where options name nothing */
+	size_t last; /* looked up last */
+};
+
+void textin_events_release(struct textin_events *events);
+
+/* The event of this name, judged and noted when it is met first. */
+struct textin_event *textin_events_find(struct textin_events *events, struct folder *folder,
+                                        struct slice name);
+
+/* ---- samples (textin_fold.c) ---- */
 
 struct textin_fold;
 

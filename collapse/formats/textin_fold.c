@@ -1,12 +1,9 @@
 #include "share/compat.h"
 #include "collapse/formats/textin.h"
 
+#include "collapse/formats/block16.h"
 #include "share/mem.h"
 #include "share/num.h"
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /*
  * Lines repeat, and so do stacks: direct-mapped caches of fixed size answer
@@ -53,47 +50,6 @@ struct line {
 /* In a frame line of perf: tab, 16 columns, blank; here the symbol begins. */
 #define FRAME_AT 18
 
-/* ---- 16 bytes at a time ---- */
-
-#define BLOCK_SIZE 16
-
-struct block {
-	uint64_t low, high; /* bytes 0 to 7 and 8 to 15, in the order of this machine */
-};
-
-static inline struct block block_load(const char *at)
-{
-	struct block block;
-
-	memcpy(&block, at, sizeof(block));
-	return block;
-}
-
-/* Where the byte stands first; BLOCK_SIZE where it does not. */
-static inline unsigned block_find(struct block block, char byte)
-{
-#ifdef __SSE2__
-	__m128i bytes = _mm_set_epi64x((long long)block.high, (long long)block.low);
-	int mask = _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)));
-
-	return mask ? (unsigned)__builtin_ctz((unsigned)mask) : BLOCK_SIZE;
-#else
-	const char *at = memchr(&block, byte, sizeof(block));
-
-	return at ? (unsigned)(at - (const char *)&block) : BLOCK_SIZE;
-#endif
-}
-
-/* The first nr bytes, zeros behind them. */
-static inline struct block block_head(struct block block, unsigned nr)
-{
-	static const uint8_t ones[2 * BLOCK_SIZE] = {255, 255, 255, 255, 255, 255, 255, 255,
-	                                             255, 255, 255, 255, 255, 255, 255, 255};
-	struct block mask = block_load((const char *)ones + BLOCK_SIZE - nr);
-
-	return (struct block){block.low & mask.low, block.high & mask.high};
-}
-
 /* What the header of the sample at hand said. */
 enum state {
 	STATE_NONE,   /* between samples */
@@ -125,10 +81,7 @@ struct textin_fold {
 	uint32_t counted_node; /* of the one before that */
 	weight_fx counted_weight;
 
-	struct textin_event *events;
-	size_t nr_events, events_capacity;
-	char *first_event; /* what is folded where options name nothing */
-	size_t last_event; /* looked up last */
+	struct textin_events events;
 	uint32_t no_stack; /* names */
 	uint32_t exited, truncated;
 
@@ -145,6 +98,7 @@ struct textin_fold *textin_fold_new(const struct format_options *options, struct
 	struct textin_fold *fold = mem_zalloc(sizeof(*fold));
 
 	fold->options = *options;
+	fold->events.options = &fold->options;
 	fold->folder = folder ? folder : &fold->own;
 	if (!folder)
 		folder_init(&fold->own);
@@ -163,12 +117,9 @@ void textin_fold_free(struct textin_fold *fold)
 		return;
 	if (fold->folder == &fold->own)
 		folder_release(&fold->own);
-	for (size_t i = 0; i < fold->nr_events; i++)
-		free(fold->events[i].name);
 	for (size_t i = 0; i < TEXTIN_MACHINE_MAX; i++)
 		free(fold->machine[i]);
-	free(fold->events);
-	free(fold->first_event);
+	textin_events_release(&fold->events);
 	free(fold->now.lines);
 	free(fold->before.lines);
 	free(fold->paths);
@@ -185,105 +136,6 @@ static void count_bad(struct textin_fold *fold, struct slice line, const char *w
 		fold->bad_offset = offset;
 	format_bad(&fold->report, "offset %llu: %s: '%.*s'", (unsigned long long)offset, what,
 	           (int)MIN_OF(line.size, (size_t)100), line.at);
-}
-
-/* ---- events ---- */
-
-/* On machines with two kinds of core one event has two names. */
-static struct slice base_name(struct slice event)
-{
-	const char *slash;
-
-	if (!slice_starts(event, "cpu_core/") && !slice_starts(event, "cpu_atom/") &&
-	    !slice_starts(event, "cpu_lowpower/"))
-		return event;
-	slash = memchr(event.at, '/', event.size) + 1;
-	event.size -= (size_t)(slash - event.at);
-	event.at = slash;
-	slash = memchr(event.at, '/', event.size);
-	if (slash)
-		event.size = (size_t)(slash - event.at);
-	return event;
-}
-
-static bool is_same_event(struct slice a, const char *name)
-{
-	struct slice b = {name, strlen(name)}, x, y;
-
-	if (a.size == b.size && memcmp(a.at, b.at, a.size) == 0)
-		return true;
-	x = base_name(a);
-	y = base_name(b);
-	return x.at != a.at && y.at != b.at && x.size == y.size && memcmp(x.at, y.at, x.size) == 0;
-}
-
-/* "cycles" is what "cycles:u" is called without its modifiers. */
-static bool is_called(struct slice event, const char *name)
-{
-	size_t size = strlen(name);
-
-	if (event.size <= size + 1 || memcmp(event.at, name, size) != 0 || event.at[size] != ':')
-		return false;
-	for (size_t i = size + 1; i < event.size; i++)
-		if (!strchr("ukhHGpPSDIWeb", event.at[i]))
-			return false;
-	return true;
-}
-
-static bool is_chosen(struct textin_fold *fold, struct slice name)
-{
-	const struct format_options *options = &fold->options;
-
-	if (options->all_events || !name.size)
-		return true;
-	if (options->events) {
-		for (size_t i = 0; options->events[i]; i++)
-			if (is_same_event(name, options->events[i]) ||
-			    is_called(name, options->events[i]) ||
-			    slice_equals(base_name(name), options->events[i]))
-				return true;
-		return false;
-	}
-	if (!fold->first_event)
-		fold->first_event = mem_strndup(name.at, name.size);
-	/* there every name is an event of its own, twins too */
-	return options->flamegraph_compat ? slice_equals(name, fold->first_event) :
-	                                    is_same_event(name, fold->first_event);
-}
-
-static bool is_named(const struct textin_event *event, struct slice name)
-{
-	return event->name_size == name.size && memcmp(event->name, name.at, name.size) == 0;
-}
-
-static struct textin_event *find_event(struct textin_fold *fold, struct slice name)
-{
-	struct textin_event *event;
-	bool has_root =
-	        fold->options.all_events ||
-	        (fold->options.events && fold->options.events[0] && fold->options.events[1]);
-
-	if (fold->last_event < fold->nr_events && is_named(&fold->events[fold->last_event], name))
-		return &fold->events[fold->last_event];
-	for (size_t i = 0; i < fold->nr_events; i++) {
-		if (is_named(&fold->events[i], name)) {
-			fold->last_event = i;
-			return &fold->events[i];
-		}
-	}
-	/* more distinct names than a recording can hold: not a list of events */
-	if (fold->nr_events == TEXTIN_EVENTS_MAX)
-		return &fold->events[TEXTIN_EVENTS_MAX - 1];
-	MEM_GROW(fold->events, fold->nr_events, fold->events_capacity);
-	event = &fold->events[fold->nr_events++];
-	*event = (struct textin_event){.name = mem_strndup(name.at, name.size),
-	                               .name_size = name.size,
-	                               .is_chosen = is_chosen(fold, name)};
-	if (has_root && event->is_chosen)
-		event->root = folder_child(fold->folder, 0,
-		                           folder_name(fold->folder, name.at, name.size));
-	fold->last_event = fold->nr_events - 1;
-	return event;
 }
 
 /* ---- a sample ---- */
@@ -592,7 +444,7 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 	}
 	if (!header->event.size)
 		header->event = (struct slice){"", 0};
-	event = find_event(fold, header->event);
+	event = textin_events_find(&fold->events, fold->folder, header->event);
 	event->nr_samples++;
 	if (!event->is_chosen) {
 		fold->report.nr_left_out++;
@@ -812,13 +664,13 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 
 const char *textin_fold_first_event(const struct textin_fold *fold)
 {
-	return fold->first_event;
+	return fold->events.first;
 }
 
 void textin_fold_follow(struct textin_fold *fold, const char *event)
 {
-	if (event && !fold->first_event)
-		fold->first_event = mem_strdup(event);
+	if (event && !fold->events.first)
+		fold->events.first = mem_strdup(event);
 }
 
 struct folder *textin_fold_folder(struct textin_fold *fold)
@@ -838,8 +690,8 @@ uint64_t textin_fold_bad_offset(const struct textin_fold *fold)
 
 const struct textin_event *textin_fold_events(const struct textin_fold *fold, size_t *nr)
 {
-	*nr = fold->nr_events;
-	return fold->events;
+	*nr = fold->events.nr;
+	return fold->events.at;
 }
 
 const char *textin_fold_machine(const struct textin_fold *fold, size_t i)
