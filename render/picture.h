@@ -3,7 +3,7 @@
  *
  * A picture is complete without scripting: frames of at least min_width,
  * drawn at fixed coordinates, with tooltips. It also carries every frame of
- * the layout as a data block (share/svgdata.h), from which flame.js makes the
+ * the layout as a data block (share/svgdata.h), from which the script makes the
  * interactive version.
  */
 #ifndef RENDER_PICTURE_H

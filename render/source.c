@@ -1,8 +1,15 @@
 #include "share/compat.h"
 #include "render/source.h"
 
-static const char script[] = {
-#include "render/flame.js.inc"
+/* in the order in which they refer to each other while they load */
+static const char tree_script[] = {
+#include "render/flame-tree.js.inc"
+};
+static const char graph_script[] = {
+#include "render/flame-graph.js.inc"
+};
+static const char page_script[] = {
+#include "render/flame-page.js.inc"
 };
 static const char style[] = {
 #include "render/flame.css.inc"
@@ -87,7 +94,12 @@ static void put_lines(struct output *out, const char *at, const char *end, bool 
 
 void source_script(struct output *out)
 {
-	put_lines(out, script, script + sizeof(script), true);
+	/* one function around all of them keeps their names out of the page */
+	output_string(out, "(()=>{\"use strict\";");
+	put_lines(out, tree_script, tree_script + sizeof(tree_script), true);
+	put_lines(out, graph_script, graph_script + sizeof(graph_script), true);
+	put_lines(out, page_script, page_script + sizeof(page_script), true);
+	output_string(out, "})();");
 }
 
 void source_style(struct output *out)

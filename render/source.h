@@ -1,6 +1,7 @@
 /*
- * source.h - flame.js and flame.css, embedded, written without what only
- * their reader needs: indentation, comment lines, blanks between tokens.
+ * source.h - the flame-*.js files, joined into one function, and flame.css,
+ * embedded, written without what only their reader needs: indentation,
+ * comment lines, blanks between tokens.
  *
  * Comments stand on lines of their own there; template literals are not used.
  */
