@@ -359,7 +359,7 @@ static int parse_threads(struct input *in, struct folder *folder,
 	return t.is_too_large ? -1 : rc;
 }
 
-#define THREADS(id, unit, text)                                                                    \
+#define THREADS(id, title, unit, text)                                                             \
 	static int parse_##id(struct input *in, struct folder *folder,                             \
 	                      const struct format_options *options,                                \
 	                      struct folded_header *header UNUSED, struct format_report *report,   \
@@ -368,11 +368,12 @@ static int parse_threads(struct input *in, struct folder *folder,
 		return parse_threads(in, folder, options, report, err, unit, line_##id);           \
 	}                                                                                          \
 	const struct format format_##id = {                                                        \
-	        .name = #id, .about = text, .detect = detect_##id, .parse = parse_##id}
+	        .name = title, .about = text, .detect = detect_##id, .parse = parse_##id}
 
-THREADS(gdb, "threads", "gdb `thread apply all bt`, pstack: a sample a thread");
-THREADS(eu_stack, "threads", "eu-stack: a sample a thread");
-THREADS(jstack, "threads", "Java thread dumps: jstack, JRockit; values: RUNNABLE, WAITING, ...");
-THREADS(exceptions, "exceptions", "Java exceptions in logs: a sample an exception");
-THREADS(faulthandler, "threads", "Python faulthandler dumps: a sample a thread");
-THREADS(goroutines, "goroutines", "Go goroutine dumps: a sample a goroutine");
+THREADS(gdb, "gdb", "threads", "gdb `thread apply all bt`, pstack: a sample a thread");
+THREADS(eu_stack, "eu-stack", "threads", "eu-stack: a sample a thread");
+THREADS(jstack, "jstack", "threads",
+        "Java thread dumps: jstack, JRockit; values: RUNNABLE, WAITING, ...");
+THREADS(exceptions, "exceptions", "exceptions", "Java exceptions in logs: a sample an exception");
+THREADS(faulthandler, "faulthandler", "threads", "Python faulthandler dumps: a sample a thread");
+THREADS(goroutines, "goroutines", "goroutines", "Go goroutine dumps: a sample a goroutine");

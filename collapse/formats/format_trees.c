@@ -351,7 +351,7 @@ static int parse_trees(struct input *in, struct folder *folder,
 	return rc;
 }
 
-#define TREES(id, unit, is_inclusive, text)                                                        \
+#define TREES(id, title, unit, is_inclusive, text)                                                 \
 	static int parse_##id(struct input *in, struct folder *folder,                             \
 	                      const struct format_options *options,                                \
 	                      struct folded_header *header UNUSED, struct format_report *report,   \
@@ -361,9 +361,9 @@ static int parse_trees(struct input *in, struct folder *folder,
 		                   line_##id);                                                     \
 	}                                                                                          \
 	const struct format format_##id = {                                                        \
-	        .name = #id, .about = text, .detect = detect_##id, .parse = parse_##id}
+	        .name = title, .about = text, .detect = detect_##id, .parse = parse_##id}
 
-TREES(sample, "samples", true, "call graphs of Apple's sample");
-TREES(instruments, "microseconds", false, "Instruments call trees, copied as text");
-TREES(pmcstat, "samples", true, "FreeBSD pmcstat -G call graphs");
-TREES(ghc_prof, "ticks", false, "GHC cost centres (.prof); values: ticks, bytes");
+TREES(sample, "sample", "samples", true, "call graphs of Apple's sample");
+TREES(instruments, "instruments", "microseconds", false, "Instruments call trees, copied as text");
+TREES(pmcstat, "pmcstat", "samples", true, "FreeBSD pmcstat -G call graphs");
+TREES(ghc_prof, "ghc-prof", "ticks", false, "GHC cost centres (.prof); values: ticks, bytes");
