@@ -5,10 +5,20 @@
 
 #include <sys/mman.h>
 
-/* tag: upper half of the hash of (parent, name). node 0 = empty: the root is nobody's child */
+/*
+ * The key stands beside the node, so that looking it up costs one cache miss.
+ * node 0 = empty: the root is nobody's child.
+ */
 struct frametree_slot {
-	uint32_t node, tag;
+	uint32_t parent, name, node, unused;
 };
+
+/* Values of below[] that are no node. */
+#define BELOW_NOTHING 0
+#define BELOW_SLOTS   UINT32_MAX       /* its children are in the table of slots */
+#define IS_CHAIN      (UINT32_MAX - 1) /* nothing; and the node itself is a chain */
+
+#define CHAIN_END UINT32_MAX
 
 #define BATCH_STACKS 64
 #define BATCH_IDS    (64 * 1024)
@@ -20,24 +30,6 @@ struct frametree_waiting {
 	uint64_t hash;     /* of the next one, while it is prefetched */
 	weight_fx counts[2];
 };
-
-void frametree_release(struct frametree *tree)
-{
-	strtab_release(&tree->names);
-	free(tree->nodes);
-	for (int c = 0; c < 2; c++) {
-		free(tree->self[c].whole);
-		free(tree->self[c].fraction);
-		free(tree->total[c].whole);
-		free(tree->total[c].fraction);
-	}
-	free(tree->slots);
-	free(tree->batch.ids);
-	free(tree->batch.stacks);
-	free(tree->path);
-	free(tree->base_ids);
-	*tree = (struct frametree){0};
-}
 
 /* ---- weights ---- */
 
@@ -68,14 +60,59 @@ static void weights_grow(struct weights *w, size_t capacity, size_t old)
 	memset(w->fraction + old, 0, (capacity - old) * sizeof(*w->fraction));
 }
 
+/* Both have fractions, or neither. */
+static void weights_copy(struct weights *w, uint32_t to, const struct weights *other, uint32_t from)
+{
+	w->whole[to] = other->whole[from];
+	if (w->fraction)
+		w->fraction[to] = other->fraction[from];
+}
+
 static void weights_move(struct weights *w, uint32_t to, uint32_t from)
 {
-	w->whole[to] = w->whole[from];
+	weights_copy(w, to, w, from);
+}
+
+/* Room for as many, with fractions where the other has them. */
+static void weights_like(struct weights *w, const struct weights *other, size_t capacity)
+{
+	w->whole = mem_resize(NULL, capacity, sizeof(*w->whole));
+	if (other->fraction)
+		w->fraction = mem_resize(NULL, capacity, sizeof(*w->fraction));
+}
+
+static void weights_release(struct weights *w)
+{
+	free(w->whole);
+	free(w->fraction);
+}
+
+static void weights_clear(struct weights *w, uint32_t node)
+{
+	w->whole[node] = 0;
 	if (w->fraction)
-		w->fraction[to] = w->fraction[from];
+		w->fraction[node] = 0;
 }
 
 /* ---- nodes ---- */
+
+void frametree_release(struct frametree *tree)
+{
+	strtab_release(&tree->names);
+	free(tree->nodes);
+	for (int c = 0; c < 2; c++) {
+		weights_release(&tree->self[c]);
+		weights_release(&tree->total[c]);
+	}
+	free(tree->below);
+	free(tree->chains);
+	free(tree->slots);
+	free(tree->batch.ids);
+	free(tree->batch.stacks);
+	free(tree->path);
+	free(tree->base_ids);
+	*tree = (struct frametree){0};
+}
 
 static void grow_nodes(struct frametree *tree)
 {
@@ -83,6 +120,7 @@ static void grow_nodes(struct frametree *tree)
 	uint32_t capacity = old ? old + old / 2 : 1024;
 
 	tree->nodes = mem_resize(tree->nodes, capacity, sizeof(*tree->nodes));
+	tree->below = mem_resize(tree->below, capacity, sizeof(*tree->below));
 	for (int c = 0; c < tree->nr_columns; c++) {
 		weights_grow(&tree->self[c], capacity, old);
 		if (tree->total[c].whole)
@@ -99,6 +137,7 @@ static uint32_t new_node(struct frametree *tree, uint32_t parent, uint32_t name)
 		grow_nodes(tree);
 	tree->nr++;
 	tree->nodes[node] = (struct frametree_node){parent, name};
+	tree->below[node] = BELOW_NOTHING;
 	for (int c = 0; c < tree->nr_columns; c++)
 		tree->self[c].whole[node] = 0;
 	return node;
@@ -115,43 +154,117 @@ static uint32_t slot_at(const struct frametree *tree, uint64_t hash)
 	return (uint32_t)hash & (tree->nr_slots - 1);
 }
 
+/* The slot of the child, or the empty one where it belongs. */
+static struct frametree_slot *find_slot(const struct frametree *tree, uint32_t parent,
+                                        uint32_t name, uint64_t hash)
+{
+	for (uint32_t at = slot_at(tree, hash);; at = (at + 1) & (tree->nr_slots - 1)) {
+		struct frametree_slot *slot = &tree->slots[at];
+
+		if (!slot->node || (slot->parent == parent && slot->name == name))
+			return slot;
+	}
+}
+
 static void grow_slots(struct frametree *tree)
 {
-	free(tree->slots);
-	tree->nr_slots = tree->nr_slots ? tree->nr_slots * 2 : 4096;
+	struct frametree_slot *old = tree->slots;
+	uint32_t nr_old = tree->nr_slots;
+
+	tree->nr_slots = nr_old ? nr_old * 2 : 4096;
 	tree->slots = mem_zalloc((size_t)tree->nr_slots * sizeof(*tree->slots));
 	/* accesses are spread all over: with small pages each one misses the TLB as well */
-	if (tree->nr_slots >= 1 << 20) {
+	if (tree->nr_slots >= 1 << 18) {
 		uintptr_t from = ((uintptr_t)tree->slots + 4095) & ~(uintptr_t)4095;
 
 		madvise((void *)from, (size_t)tree->nr_slots * sizeof(*tree->slots) - 4096,
 		        MADV_HUGEPAGE);
 	}
-	for (uint32_t i = 1; i < tree->nr; i++) {
-		uint64_t hash = hash_of(tree->nodes[i].parent, tree->nodes[i].name);
-		uint32_t at = slot_at(tree, hash);
+	for (uint32_t i = 0; i < nr_old; i++)
+		if (old[i].node)
+			*find_slot(tree, old[i].parent, old[i].name,
+			           hash_of(old[i].parent, old[i].name)) = old[i];
+	free(old);
+}
 
-		while (tree->slots[at].node)
-			at = (at + 1) & (tree->nr_slots - 1);
-		tree->slots[at] = (struct frametree_slot){i, (uint32_t)(hash >> 32)};
+static void fill_slot(struct frametree *tree, uint32_t node)
+{
+	struct frametree_node n = tree->nodes[node];
+
+	if (UNLIKELY(tree->nr_used >= tree->nr_slots - tree->nr_slots / 4))
+		grow_slots(tree);
+	tree->nr_used++;
+	tree->below[n.parent] = BELOW_SLOTS;
+	*find_slot(tree, n.parent, n.name, hash_of(n.parent, n.name)) =
+	        (struct frametree_slot){.parent = n.parent, .name = n.name, .node = node};
+}
+
+/* ---- chains ---- */
+
+static bool fits_chains(const struct frametree *tree, size_t nr)
+{
+	return tree->chains_nr + nr + 1 < CHAIN_END;
+}
+
+/* For a parent with nothing below it. */
+static uint32_t new_chain(struct frametree *tree, uint32_t parent, const uint32_t *names, size_t nr)
+{
+	uint32_t node = new_node(tree, parent, (uint32_t)tree->chains_nr);
+
+	while (tree->chains_nr + nr + 1 > tree->chains_capacity) {
+		tree->chains_capacity += tree->chains_capacity / 2 + 4096;
+		tree->chains =
+		        mem_resize(tree->chains, tree->chains_capacity, sizeof(*tree->chains));
+	}
+	memcpy(tree->chains + tree->chains_nr, names, nr * sizeof(*names));
+	tree->chains_nr += nr;
+	tree->chains[tree->chains_nr++] = CHAIN_END;
+	tree->below[node] = IS_CHAIN;
+	tree->below[parent] = node;
+	return node;
+}
+
+static bool is_same_chain(const struct frametree *tree, uint32_t chain, const uint32_t *names,
+                          size_t nr)
+{
+	const uint32_t *own = tree->chains + tree->nodes[chain].name;
+
+	for (size_t i = 0; i < nr; i++)
+		if (own[i] != names[i])
+			return false;
+	return own[nr] == CHAIN_END;
+}
+
+/* The first frame becomes a node of its own; a new chain below it has the rest. */
+static void unchain(struct frametree *tree, uint32_t chain)
+{
+	uint32_t start = tree->nodes[chain].name, rest;
+
+	tree->nodes[chain].name = tree->chains[start];
+	tree->below[chain] = BELOW_NOTHING;
+	fill_slot(tree, chain);
+	if (tree->chains[start + 1] == CHAIN_END)
+		return;
+	rest = new_node(tree, chain, start + 1);
+	tree->below[rest] = IS_CHAIN;
+	tree->below[chain] = rest;
+	for (int c = 0; c < tree->nr_columns; c++) {
+		weights_move(&tree->self[c], rest, chain);
+		weights_clear(&tree->self[c], chain);
 	}
 }
 
-static uint32_t child(struct frametree *tree, uint32_t parent, uint32_t name, uint64_t hash)
+const uint32_t *frametree_names(const struct frametree *tree, uint32_t node, uint32_t *nr)
 {
-	uint32_t at = slot_at(tree, hash), tag = (uint32_t)(hash >> 32);
+	const uint32_t *names;
 
-	for (;; at = (at + 1) & (tree->nr_slots - 1)) {
-		struct frametree_slot *slot = &tree->slots[at];
-
-		if (!slot->node) {
-			*slot = (struct frametree_slot){new_node(tree, parent, name), tag};
-			return slot->node;
-		}
-		if (slot->tag == tag && tree->nodes[slot->node].parent == parent &&
-		    tree->nodes[slot->node].name == name)
-			return slot->node;
-	}
+	*nr = 1;
+	if (tree->below[node] != IS_CHAIN)
+		return &tree->nodes[node].name;
+	names = tree->chains + tree->nodes[node].name;
+	while (names[*nr] != CHAIN_END)
+		++*nr;
+	return names;
 }
 
 void frametree_begin(struct frametree *tree, int nr_columns)
@@ -162,6 +275,7 @@ void frametree_begin(struct frametree *tree, int nr_columns)
 	tree->base_ids = mem_alloc((tree->nr_base + 1) * sizeof(*tree->base_ids));
 	for (size_t i = 0; i < tree->nr_base; i++)
 		tree->base_ids[i] = strtab_cstr(&tree->names, tree->base[i]);
+	grow_slots(tree);
 	tree->batch.stacks = mem_alloc(BATCH_STACKS * sizeof(*tree->batch.stacks));
 }
 
@@ -173,10 +287,46 @@ static void count_at(struct frametree *tree, uint32_t node, const weight_fx *cou
 		weights_add(&tree->self[c], node, counts[c], tree->capacity);
 }
 
+/* One frame further, or to the end. False where the stack has come to its end. */
+static bool advance(struct frametree *tree, struct frametree_waiting *w)
+{
+	const uint32_t *names = tree->batch.ids + w->first;
+	size_t nr = w->end - w->first;
+	uint32_t below;
+	const struct frametree_slot *slot = find_slot(tree, w->node, *names, w->hash);
+
+	if (slot->node) {
+		w->node = slot->node;
+		w->first++;
+		return true;
+	}
+	below = tree->below[w->node];
+	if (below != BELOW_NOTHING && below != BELOW_SLOTS) {
+		if (!is_same_chain(tree, below, names, nr)) {
+			/* and maybe meets its first frame again */
+			unchain(tree, below);
+			return true;
+		}
+		w->node = below;
+	} else {
+		if (below == BELOW_SLOTS || !fits_chains(tree, nr)) {
+			w->node = new_node(tree, w->node, *names++);
+			fill_slot(tree, w->node);
+			w->first++;
+			if (--nr && !fits_chains(tree, nr))
+				return true;
+		}
+		if (nr)
+			w->node = new_chain(tree, w->node, names, nr);
+	}
+	count_at(tree, w->node, w->counts);
+	return false;
+}
+
 /*
- * Finding a child is a cache miss or two; the stacks of a batch take theirs
- * at the same time, one depth after the other. A third of the cost of one
- * stack after the other, measured on a million stacks.
+ * Finding a child is a cache miss; the stacks of a batch take theirs at the
+ * same time, one depth after the other. A third of the cost of one stack
+ * after the other, measured on a million stacks.
  */
 static void flush(struct frametree *tree)
 {
@@ -189,9 +339,6 @@ static void flush(struct frametree *tree)
 	while (nr) {
 		unsigned nr_left = 0;
 
-		while (tree->nr + BATCH_STACKS >= tree->nr_slots - tree->nr_slots / 4 ||
-		       !tree->nr_slots)
-			grow_slots(tree);
 		for (unsigned i = 0; i < nr; i++) {
 			struct frametree_waiting *w = at[i];
 
@@ -204,14 +351,11 @@ static void flush(struct frametree *tree)
 			at[nr_left++] = w;
 		}
 		nr = nr_left;
+		nr_left = 0;
 		for (unsigned i = 0; i < nr; i++)
-			__builtin_prefetch(
-			        &tree->nodes[tree->slots[slot_at(tree, at[i]->hash)].node]);
-		for (unsigned i = 0; i < nr; i++) {
-			struct frametree_waiting *w = at[i];
-
-			w->node = child(tree, w->node, batch->ids[w->first++], w->hash);
-		}
+			if (advance(tree, at[i]))
+				at[nr_left++] = at[i];
+		nr = nr_left;
 	}
 	batch->nr = 0;
 	batch->nr_ids = 0;
@@ -388,9 +532,60 @@ void frametree_sum(struct frametree *tree)
 	flush(tree);
 	free(tree->slots);
 	tree->slots = NULL;
-	tree->nr_slots = 0;
+	tree->nr_slots = tree->nr_used = 0;
 	for (int c = 0; c < tree->nr_columns; c++)
 		sum_column(tree, c);
+}
+
+void frametree_expand(struct frametree *tree)
+{
+	struct frametree all = {.nr_columns = tree->nr_columns};
+	uint32_t *moved, nr;
+
+	if (!tree->chains_nr)
+		return;
+	all.capacity = 1;
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		frametree_names(tree, i, &nr);
+		all.capacity += nr;
+	}
+	all.nodes = mem_resize(NULL, all.capacity, sizeof(*all.nodes));
+	for (int c = 0; c < tree->nr_columns; c++) {
+		weights_like(&all.self[c], &tree->self[c], all.capacity);
+		weights_like(&all.total[c], &tree->total[c], all.capacity);
+	}
+	moved = mem_resize(NULL, tree->nr, sizeof(*moved));
+	for (uint32_t i = 0; i < tree->nr; i++) {
+		const uint32_t *names = frametree_names(tree, i, &nr);
+		uint32_t parent = i ? moved[tree->nodes[i].parent] : NODE_NONE;
+
+		for (uint32_t k = 0; k < nr; k++, parent = all.nr++) {
+			all.nodes[all.nr] = (struct frametree_node){parent, names[k]};
+			for (int c = 0; c < tree->nr_columns; c++) {
+				weights_copy(&all.total[c], all.nr, &tree->total[c], i);
+				if (k + 1 == nr)
+					weights_copy(&all.self[c], all.nr, &tree->self[c], i);
+				else
+					weights_clear(&all.self[c], all.nr);
+			}
+		}
+		moved[i] = parent;
+	}
+	free(moved);
+	free(tree->nodes);
+	tree->nodes = all.nodes;
+	for (int c = 0; c < tree->nr_columns; c++) {
+		weights_release(&tree->self[c]);
+		weights_release(&tree->total[c]);
+		tree->self[c] = all.self[c];
+		tree->total[c] = all.total[c];
+	}
+	tree->nr = all.nr;
+	tree->capacity = all.capacity;
+	free(tree->below);
+	free(tree->chains);
+	tree->below = tree->chains = NULL;
+	tree->chains_nr = tree->chains_capacity = 0;
 }
 
 int frametree_set_total(struct frametree *tree, weight_fx total)
@@ -458,6 +653,7 @@ uint32_t frametree_prune(struct frametree *tree, weight_fx threshold)
 		if (i < nr_all)
 			moved[i] = nr;
 		tree->nodes[nr] = (struct frametree_node){moved[node.parent], node.name};
+		tree->below[nr] = tree->below[i];
 		for (int c = 0; c < tree->nr_columns; c++) {
 			weights_move(&tree->self[c], nr, i);
 			weights_move(&tree->total[c], nr, i);

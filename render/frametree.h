@@ -7,8 +7,11 @@
  *
  * Nodes are dense ids; node 0 is the root of all and has no name. A parent's
  * id is always below those of its children, so sums and walks need no
- * recursion. Weights are exact: whole parts in 64 bits, fractions beside them
- * from the first one that occurs.
+ * recursion. Where only one stack goes on from a node, the frames that follow
+ * are kept as one node, a chain, until another stack leaves it or
+ * frametree_expand() makes nodes of them; most frames of large profiles are
+ * too light to be kept and never become more than that. Weights are exact: whole parts in 64 bits,
+ * fractions beside them from the first one that occurs.
  */
 #ifndef RENDER_FRAMETREE_H
 #define RENDER_FRAMETREE_H
@@ -27,7 +30,7 @@ struct weights {
 };
 
 struct frametree_node {
-	uint32_t parent, name;
+	uint32_t parent, name; /* chain: where its names begin */
 };
 
 struct frametree_slot;
@@ -53,11 +56,15 @@ struct frametree {
 	uint32_t nr, capacity;
 	struct frametree_node *nodes;
 	struct weights self[2], total[2]; /* by column; total after frametree_sum() */
+	/* until frametree_expand(): by node, a chain below it, or what else there is */
+	uint32_t *below;
+	uint32_t *chains; /* name ids, each chain ended by UINT32_MAX */
+	size_t chains_nr, chains_capacity;
 	weight_fx sum[2];
 	uint64_t nr_stacks, nr_outside; /* stacks added; left out for lack of a base frame */
 
 	struct frametree_slot *slots;
-	uint32_t nr_slots;
+	uint32_t nr_slots, nr_used; /* slots */
 	struct frametree_batch batch;
 	uint32_t *path; /* flame chart: the nodes of the previous stack */
 	size_t path_nr, path_capacity;
@@ -79,8 +86,17 @@ void frametree_begin(struct frametree *tree, int nr_columns);
 /* Adds all that the reader has. Fails too where files differ in columns. */
 int frametree_read(struct frametree *tree, struct folded_reader *reader, struct err *err);
 
-/* Computes the totals and drops what only reading needs. */
+/* Computes the totals and drops what only reading needs. Chains remain. */
 void frametree_sum(struct frametree *tree);
+
+/* Makes nodes of all frames of chains. Ids change. For after the sum. */
+void frametree_expand(struct frametree *tree);
+
+/*
+ * The names of a node, where it is a chain of several, else of its only frame;
+ * *nr says how many. For before frametree_expand(); node 0 has none.
+ */
+const uint32_t *frametree_names(const struct frametree *tree, uint32_t node, uint32_t *nr);
 
 /* Makes the root's total larger, by weight of its own; -1 where it is larger already. */
 int frametree_set_total(struct frametree *tree, weight_fx total);
@@ -88,7 +104,7 @@ int frametree_set_total(struct frametree *tree, weight_fx total);
 /*
  * Drops the nodes whose heavier column is below `threshold`; what a node loses
  * becomes one child of it, named THIN_NAME. Ids change. Returns how many
- * nodes went.
+ * nodes went. For between the sum and frametree_expand().
  */
 #define THIN_NAME "[thin frames]"
 uint32_t frametree_prune(struct frametree *tree, weight_fx threshold);

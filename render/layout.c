@@ -30,19 +30,20 @@ static weight_fx fitting_threshold(const struct frametree *tree, weight_fx thres
                                    size_t max_size)
 {
 	unsigned frame_size = tree->nr_columns == 2 ? 7 : 5, step;
+	uint32_t nr;
 	size_t sizes[NR_STEPS + 1] = {0}, size = 0;
 	uint16_t *heaviest = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*heaviest));
 
 	for (uint32_t i = 1; i < tree->nr; i++) {
-		uint32_t name = tree->nodes[i].name;
-
 		uint64_t whole = tree->total[0].whole[i];
+		const uint32_t *names = frametree_names(tree, i, &nr);
 
 		if (tree->nr_columns == 2)
 			whole = MAX_OF(whole, tree->total[1].whole[i]);
 		step = step_of(whole);
-		sizes[step] += frame_size;
-		heaviest[name] = (uint16_t)MAX_OF(heaviest[name], step + 1);
+		sizes[step] += (size_t)nr * frame_size;
+		for (uint32_t k = 0; k < nr; k++)
+			heaviest[names[k]] = (uint16_t)MAX_OF(heaviest[names[k]], step + 1);
 	}
 	for (uint32_t i = 0; i < tree->names.nr; i++)
 		if (heaviest[i])
@@ -112,6 +113,7 @@ void layout_init(struct layout *layout, struct frametree *tree, weight_fx thresh
 		threshold = fitting_threshold(tree, threshold, max_size);
 	if (threshold > 1)
 		layout->nr_pruned = frametree_prune(tree, threshold);
+	frametree_expand(tree);
 	layout->threshold = layout->nr_pruned ? threshold : 0;
 
 	nodes = mem_alloc((size_t)tree->nr * sizeof(*nodes));

@@ -154,6 +154,7 @@ Test(layout, more_stacks_than_one_batch)
 		add(&tree, stack, 1, 0);
 	}
 	frametree_sum(&tree);
+	frametree_expand(&tree);
 	/* the root, m, 7 callers, and 7,000 pairs, as 7 and 1,000 share no factor */
 	cr_assert_eq(tree.nr, 1 + 1 + 7 + 7000, "%u nodes", tree.nr);
 	cr_assert_eq(frametree_total(&tree, 0, 0), weight_from_u64(100000));
