@@ -65,6 +65,15 @@ static int choose_switches(struct reader *reader, bool wall, struct event **chos
 	return 0;
 }
 
+void choose_instead(struct reader *reader, const struct event *event)
+{
+	struct events *events = &reader->events;
+
+	for (size_t i = 0; i < events->nr; i++)
+		events->at[i]->is_selected =
+		        events->at[i] == event || event_is_twin(events->at[i], event);
+}
+
 int choose_events(struct reader *reader, const struct recording_options *options, bool *is_mixed,
                   struct err *err)
 {
@@ -96,9 +105,8 @@ int choose_events(struct reader *reader, const struct recording_options *options
 				first = events->at[i];
 		if (!first && events->nr)
 			first = events->at[0];
-		for (size_t i = 0; i < events->nr; i++)
-			events->at[i]->is_selected =
-			        events->at[i] == first || event_is_twin(events->at[i], first);
+		if (first)
+			choose_instead(reader, first);
 	}
 	/* time on and off the CPU is the one sum that unlike events make */
 	if (options->off_cpu)

@@ -14,4 +14,7 @@
 int choose_events(struct reader *reader, const struct recording_options *options, bool *is_mixed,
                   struct err *err);
 
+/* Selects this event, and what counts as one with it, in place of all others. */
+void choose_instead(struct reader *reader, const struct event *event);
+
 #endif

@@ -124,6 +124,9 @@ static bool say_losses(const struct run *run)
 	uint64_t nr_lost = report->nr_lost + run->format_report.nr_lost;
 	uint64_t nr_bad = report->nr_bad + report->nr_unknown_event;
 	char nr[NUM_GROUPED];
+	double unresolved = report->folded.total ? weight_to_double(report->folded.unresolved) /
+	                                                   weight_to_double(report->folded.total) :
+	                                           0;
 
 	if (report->is_incomplete)
 		msg_warn("%s; what was before it is used", report->message);
@@ -145,10 +148,12 @@ static bool say_losses(const struct run *run)
 		msg_note("left out: %s samples of other events; --event NAME or --all-events folds "
 		         "them",
 		         num_format_grouped(nr, run->format_report.nr_left_out));
-	if (report->unresolved > 0.5)
+	if (report->instead[0])
+		msg_note("%s; --event names another one", report->instead);
+	if (unresolved > 0.5 && !run->options.recording.stacks.no_symbols)
 		msg_note("%.0f %% of the samples lie in stacks with frames that have no name; "
 		         "--input-check tells why",
-		         report->unresolved * 100);
+		         unresolved * 100);
 	if (report->nr_truncated)
 		msg_note("%s stacks lack their outermost frames and stand below [truncated]",
 		         num_format_grouped(nr, report->nr_truncated));
@@ -182,7 +187,7 @@ static void describe_formats(struct run *run)
 
 	if (report->nr_lost)
 		folded_header_set(&run->header, "lost", "%llu records",
-		                  (unsigned long long)report->nr_lost);
+		                  (unsigned long long)(report->nr_lost + run->report.nr_lost));
 }
 
 /* What the first input counts; unlike events are not added up. */
@@ -277,6 +282,7 @@ static int archive_rest(struct run *run, int64_t start, struct err *err)
 
 	if (!run->folder.total)
 		return 0;
+	recording_shares(&run->report, &run->folder, &run->header);
 	return archive_add(run->archive, start, archive_host(run, here, sizeof(here)), &run->header,
 	                   &run->folder, err);
 }
@@ -294,9 +300,9 @@ static int archive_interval(void *ctx, int64_t start, struct err *err)
 		msg_warn("%s; the interval is kept and tried again at the end of the next",
 		         err->text);
 	run->is_behind = failed;
-	folded_header_release(&run->header);
 	if (failed)
 		return 1;
+	folded_header_release(&run->header);
 	folder_release(&run->folder);
 	folder_init(&run->folder);
 	return 0;
@@ -365,7 +371,7 @@ static int fold_inputs(struct run *run, struct output *out, struct err *err)
 	return result;
 }
 
-static int write_stacks(const struct run *run, struct output *out, struct err *err)
+static int write_stacks(struct run *run, struct output *out, struct err *err)
 {
 	if (run->options.to && run->options.to->is_binary && !run->options.output &&
 	    isatty(STDOUT_FILENO))
@@ -373,6 +379,7 @@ static int write_stacks(const struct run *run, struct output *out, struct err *e
 		               "'--to %s' writes bytes that are not for a terminal; name a "
 		               "file with -o",
 		               run->options.to->name);
+	recording_shares(&run->report, &run->folder, &run->header);
 	if (run->options.to)
 		return run->options.to->write(&run->folder, &run->header, out, err);
 	if (!run->options.no_header)

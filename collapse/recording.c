@@ -35,6 +35,9 @@ struct recording {
 	bool has_stacks, has_failed;
 	struct err err;
 
+	/* the default choice is open while the first event has no samples: */
+	const struct event *first_choice; /* or NULL */
+
 	uint64_t first_time, last_time; /* of counted samples */
 	uint64_t *cpus;                 /* bits: seen in samples */
 	size_t nr_cpu_words, nr_cpus;
@@ -49,6 +52,14 @@ struct recording {
 };
 
 static int fold_counted(struct recording *rec, struct err *err);
+
+static const struct event *first_selected(const struct recording *rec)
+{
+	for (size_t i = 0; i < rec->reader->events.nr; i++)
+		if (rec->reader->events.at[i]->is_selected)
+			return rec->reader->events.at[i];
+	return NULL;
+}
 
 static uint16_t machine_of_arch(const char *arch)
 {
@@ -104,6 +115,11 @@ static void begin(struct recording *rec, const struct session *old)
 	if (!old && choose_events(rec->reader, rec->options, &rec->stacks.options.event_root,
 	                          &rec->err) < 0)
 		rec->has_failed = true;
+	/* weights that an event does not tell fail; a later event must not fail for the first */
+	if (!old && !rec->options->events && !rec->options->all_events && !rec->options->off_cpu &&
+	    !rec->options->check && !rec->options->samples &&
+	    rec->options->count == RECORDING_SAMPLES)
+		rec->first_choice = first_selected(rec);
 }
 
 /* ---- which samples, and their weight ---- */
@@ -289,6 +305,48 @@ static void count_deferred(struct recording *rec, const struct deferred_entry *e
 	free(entry->record);
 }
 
+static size_t rank_of(const struct reader *reader, const struct event *event)
+{
+	size_t rank = 0;
+
+	while (rank < reader->events.nr && reader->events.at[rank] != event)
+		rank++;
+	return rank;
+}
+
+/* What was counted so far was of an event that is not wanted after all. */
+static void uncount(struct recording *rec)
+{
+	struct recording_report *report = rec->report;
+
+	for (size_t i = 0; i < rec->stacks.nr_entries; i++)
+		rec->stacks.entries[i].weight = 0;
+	rec->stacks.total = 0;
+	rec->stacks.nr_truncated = rec->stacks.nr_no_stack = 0;
+	report->nr_other_event += report->nr_samples - rec->counted.nr_samples;
+	report->nr_samples = rec->counted.nr_samples;
+	report->nr_filtered = rec->counted.nr_filtered;
+	rec->first_time = rec->last_time = 0;
+	memset(rec->cpus, 0, rec->nr_cpu_words * sizeof(*rec->cpus));
+	rec->nr_cpus = 0;
+}
+
+/*
+ * Of the events that have samples the first in the list is folded: one that
+ * stands later counts until one that stands earlier comes.
+ */
+static void reconsider(struct recording *rec, const struct event *event)
+{
+	const struct event *now = first_selected(rec);
+
+	if (event_is_dummy(event) || event->is_selected)
+		return;
+	if (now->nr_samples && rank_of(rec->reader, now) < rank_of(rec->reader, event))
+		return;
+	uncount(rec);
+	choose_instead(rec->reader, event);
+}
+
 static void take_sample(struct recording *rec, const struct record *record, struct event *event)
 {
 	struct sample sample;
@@ -298,6 +356,8 @@ static void take_sample(struct recording *rec, const struct record *record, stru
 		rec->report->nr_unknown_event++;
 		return;
 	}
+	if (rec->first_choice)
+		reconsider(rec, event);
 	event->nr_samples++;
 	if (!event->is_selected && !(event->attr.sample_type & PERF_SAMPLE_READ)) {
 		rec->report->nr_other_event++;
@@ -396,11 +456,13 @@ static void end_interval(struct recording *rec)
 	if (kept < 0)
 		rec->has_failed = true;
 	begin_anew(rec);
+	rec->first_choice = NULL;
+	rec->counted = *rec->report;
+	rec->first_time = rec->last_time = 0;
 	/* what could not be written grows into the next interval */
 	if (kept > 0)
 		return;
-	rec->counted = *rec->report;
-	rec->first_time = rec->last_time = 0;
+	rec->report->written = rec->report->folded;
 	rec->interval_start = 0;
 }
 
@@ -497,29 +559,6 @@ static void read_all(struct recording *rec)
 
 /* ---- the header ---- */
 
-static void add_count(struct folded_header *header, const char *key, uint64_t nr, const char *what)
-{
-	const char *old = folded_header_get(header, key);
-	uint64_t sum = nr;
-
-	if (old) {
-		uint64_t before;
-		size_t size = strcspn(old, " ");
-
-		if (num_parse_u64(old, size, &before) == 0)
-			sum += before;
-	}
-	folded_header_set(header, key, "%llu %s", (unsigned long long)sum, what);
-}
-
-static const struct event *first_selected(const struct recording *rec)
-{
-	for (size_t i = 0; i < rec->reader->events.nr; i++)
-		if (rec->reader->events.at[i]->is_selected)
-			return rec->reader->events.at[i];
-	return NULL;
-}
-
 static void set_event(const struct recording *rec, const struct event *event,
                       struct folded_header *header)
 {
@@ -566,48 +605,46 @@ static void set_sampled(const struct recording *rec, const struct event *event,
 	buf_release(&text);
 }
 
-static void set_header(const struct recording *rec, const struct stacks_folded *folded,
-                       struct folded_header *header)
+static void set_waits(const struct recording_waits *waits, struct folded_header *header)
+{
+	folded_header_set(header, "waits",
+	                  "%llu counted, %llu of them not over at the end, %llu without a stack; "
+	                  "%llu us on the CPU in threads never sampled there",
+	                  (unsigned long long)waits->nr, (unsigned long long)waits->nr_open,
+	                  (unsigned long long)waits->nr_no_stack,
+	                  (unsigned long long)(waits->unsampled_ns / 1000));
+}
+
+/* Of this recording or interval; merged with what the header says of others. */
+static void set_header(const struct recording *rec, struct folded_header *header)
 {
 	const struct event *event = first_selected(rec);
 	const struct reader *reader = rec->reader;
 	const struct recording_report *report = rec->report, *counted = &rec->counted;
+	struct folded_header own = {0};
 
 	if (event) {
 		set_event(rec, event, header);
-		set_sampled(rec, event, header);
+		set_sampled(rec, event, &own);
 	}
-	/* of this recording or interval alone */
-	add_count(header, "lost", report->nr_lost - counted->nr_lost, "records");
+	folded_header_set(&own, "lost", "%llu records",
+	                  (unsigned long long)(report->nr_lost - counted->nr_lost));
 	if (report->nr_throttled > counted->nr_throttled)
-		add_count(header, "throttled", report->nr_throttled - counted->nr_throttled,
-		          "times");
-	if (report->nr_truncated > counted->nr_truncated)
-		folded_header_set(header, "truncated", "%.3g %% of samples",
-		                  (double)(report->nr_truncated - counted->nr_truncated) * 100 /
-		                          (double)(report->nr_samples - counted->nr_samples));
-	if (folded->total)
-		folded_header_set(header, "unresolved", "%.1f %% of %s",
-		                  weight_to_double(folded->unresolved) * 100 /
-		                          weight_to_double(folded->total),
-		                  folded_header_get(header, "unit") ?
-		                          folded_header_get(header, "unit") :
-		                          "samples");
-	if (rec->options->off_cpu)
 		folded_header_set(
-		        header, "waits",
-		        "%llu counted, %llu of them not over at the end, %llu without a stack; "
-		        "%llu us on the CPU in threads never sampled there",
-		        (unsigned long long)rec->offcpu.nr_waits,
-		        (unsigned long long)rec->offcpu.nr_open,
-		        (unsigned long long)rec->offcpu.nr_no_stack,
-		        (unsigned long long)(rec->offcpu.unsampled_ns / 1000));
+		        &own, "throttled", "%llu times",
+		        (unsigned long long)(report->nr_throttled - counted->nr_throttled));
+	folded_header_merge(header, &own);
+	folded_header_release(&own);
+	if (rec->options->off_cpu)
+		set_waits(&report->waits, header);
 	if (reader->hostname)
-		folded_header_set(header, "host", "%s", reader->hostname);
+		folded_header_set(&own, "host", "%s", reader->hostname);
 	if (reader->osrelease)
-		folded_header_set(header, "kernel", "%s", reader->osrelease);
+		folded_header_set(&own, "kernel", "%s", reader->osrelease);
 	if (reader->command)
-		folded_header_set(header, "command", "%s", reader->command);
+		folded_header_set(&own, "command", "%s", reader->command);
+	folded_header_merge(header, &own);
+	folded_header_release(&own);
 }
 
 /* ---- the end ---- */
@@ -627,6 +664,10 @@ static void report_events(const struct recording *rec)
 		                         "%s%s of '%s'", used ? ", " : "",
 		                         num_format_grouped(nr, event->nr_samples), event->name);
 	}
+	if (rec->first_choice && !rec->first_choice->nr_samples && rec->stacks.nr_entries)
+		snprintf(report->instead, sizeof(report->instead),
+		         "'%.100s' is folded: the first event of '%.100s' has no samples",
+		         first_selected(rec)->name, input_name(rec->reader->in));
 }
 
 static void describe(struct recording *rec)
@@ -646,22 +687,41 @@ static void describe(struct recording *rec)
 	check_write(&view, rec->options->check_json, rec->options->check);
 }
 
-/* Folds what was counted; the stacks are used up. */
-static int fold_counted(struct recording *rec, struct err *err)
+static void count_session(struct recording *rec)
 {
-	struct stacks_folded folded;
-	int result;
-
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;
+}
+
+/* A recorder that writes into a pipe knows them when all samples are out. */
+static void tell_build_ids(struct recording *rec)
+{
+	for (size_t i = 0; rec->reader->nr_build_ids && i < modules_nr(rec->modules); i++) {
+		struct module *module = modules_at(rec->modules, i);
+		const struct build_id *id = reader_build_id_of(rec->reader, module->key.path);
+
+		if (id && module->key.kind != MODULE_JIT)
+			module_set_build_id(module, id);
+	}
+}
+
+/* Folds what was counted; the stacks are used up. */
+static int fold_counted(struct recording *rec, struct err *err)
+{
+	struct recording_sums *sums = &rec->report->folded;
+	struct stacks_folded folded;
+	int result;
+
+	count_session(rec);
+	tell_build_ids(rec);
 	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
 	                     rec->options->keep_ctx, rec->folder, &folded, err);
-	if (folded.total && !rec->options->stacks.no_symbols)
-		rec->report->unresolved =
-		        MAX_OF(rec->report->unresolved, weight_to_double(folded.unresolved) /
-		                                                weight_to_double(folded.total));
-	set_header(rec, &folded, rec->header);
+	sums->total += folded.total;
+	sums->unresolved += folded.unresolved;
+	sums->nr_samples += rec->report->nr_samples - rec->counted.nr_samples;
+	sums->nr_truncated += rec->report->nr_truncated - rec->counted.nr_truncated;
+	set_header(rec, rec->header);
 	return result;
 }
 
@@ -669,14 +729,18 @@ static int finish(struct recording *rec, struct err *err)
 {
 	int result;
 
-	if (rec->options->off_cpu)
+	if (rec->options->off_cpu) {
 		offcpu_finish(&rec->offcpu);
+		rec->report->waits.nr += rec->offcpu.nr_waits;
+		rec->report->waits.nr_open += rec->offcpu.nr_open;
+		rec->report->waits.nr_no_stack += rec->offcpu.nr_no_stack;
+		rec->report->waits.unsampled_ns += rec->offcpu.unsampled_ns;
+	}
 	rec->report->nr_late += rec->reorder.nr_late;
 	rec->report->rest_start = rec->interval_start / 1000000000;
 	if (rec->options->check) {
-		rec->report->nr_truncated += rec->stacks.nr_truncated;
-		rec->report->nr_no_stack += rec->stacks.nr_no_stack;
-		rec->report->nr_bad += rec->session.nr_bad;
+		count_session(rec);
+		tell_build_ids(rec);
 		describe(rec);
 		return 0;
 	}
@@ -725,4 +789,29 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	reader_close(rec.reader);
 	free(rec.cpus);
 	return result;
+}
+
+void recording_shares(const struct recording_report *report, const struct folder *folder,
+                      struct folded_header *header)
+{
+	const struct recording_sums *all = &report->folded, *written = &report->written;
+	weight_fx total = all->total - written->total;
+	uint64_t nr_truncated = all->nr_truncated - written->nr_truncated;
+	const char *unit = folded_header_get(header, "unit");
+
+	if (!total)
+		return;
+	if (total != folder->total) {
+		folded_header_remove(header, "truncated");
+		folded_header_remove(header, "unresolved");
+		return;
+	}
+	if (nr_truncated)
+		folded_header_set(header, "truncated", "%.3g %% of samples",
+		                  (double)nr_truncated * 100 /
+		                          (double)(all->nr_samples - written->nr_samples));
+	folded_header_set(header, "unresolved", "%.1f %% of %s",
+	                  weight_to_double(all->unresolved - written->unresolved) * 100 /
+	                          weight_to_double(total),
+	                  unit ? unit : "samples");
 }

@@ -55,6 +55,17 @@ struct recording_options {
 	bool check_json;
 };
 
+/* What was folded: the numbers that shares in the header are of. */
+struct recording_sums {
+	weight_fx total, unresolved; /* unresolved: in stacks with a frame without a name */
+	uint64_t nr_samples, nr_truncated;
+};
+
+/* What became of waits; see offcpu.h. */
+struct recording_waits {
+	uint64_t nr, nr_open, nr_no_stack, unsampled_ns;
+};
+
 /* What went by; the numbers of all recordings of a run add up. */
 struct recording_report {
 	uint64_t nr_samples;     /* counted */
@@ -64,10 +75,14 @@ struct recording_report {
 	uint64_t nr_bad;         /* records that could not be understood */
 	uint64_t nr_unknown_event;
 	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux;
-	double unresolved;  /* largest share of a recording's weight without all names, 0 to 1 */
+	struct recording_sums folded;  /* all of it */
+	struct recording_sums written; /* of that, what intervals have taken away */
+	struct recording_waits waits;
 	bool is_incomplete; /* the recording is cut or damaged; message says where */
 	char message[256];
 	char left_out[256]; /* "1,234 of page-faults, 5 of ..." or "" */
+	char instead[256]; /* "'cpu-clock' ... 'cycles'" where the first event has no samples, or ""
+	                    */
 	int64_t rest_start; /* with every_ns: when the last interval began, or 0 */
 };
 
@@ -77,5 +92,13 @@ struct recording_report {
  */
 int recording_fold(struct input *in, const struct recording_options *options, struct folder *folder,
                    struct folded_header *header, struct recording_report *report, struct err *err);
+
+/*
+ * Puts into the header which shares of what the folder holds are unresolved
+ * and truncated, once all inputs are in; takes them out where only a part came
+ * from recordings.
+ */
+void recording_shares(const struct recording_report *report, const struct folder *folder,
+                      struct folded_header *header);
 
 #endif

@@ -100,6 +100,14 @@ static void merge_field(struct folded_header *header, const struct folded_field 
 	}
 }
 
+void folded_header_remove(struct folded_header *header, const char *key)
+{
+	struct folded_field *field = find_field(header, key, strlen(key));
+
+	if (field)
+		remove_field(header, field);
+}
+
 void folded_header_merge(struct folded_header *header, const struct folded_header *other)
 {
 	for (size_t i = 0; i < other->nr; i++)

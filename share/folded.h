@@ -52,6 +52,9 @@ const char *folded_header_get(const struct folded_header *header, const char *ke
 void folded_header_set(struct folded_header *header, const char *key, const char *format, ...)
         PRINTF_LIKE(3, 4);
 
+/* Nothing where the key is absent. */
+void folded_header_remove(struct folded_header *header, const char *key);
+
 /*
  * Adds the fields of another profile whose stacks are merged into this one.
  * Values that begin with a number and go on alike ("3 records", "5.01 s on 2

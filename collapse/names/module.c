@@ -490,3 +490,15 @@ struct elffile *module_elf(struct modules *modules, struct module *module)
 		                                    "not found");
 	return module->elf;
 }
+
+void module_set_build_id(struct module *module, const struct build_id *id)
+{
+	if (module->key.build_id.size || module->symtab || module->inlines)
+		return;
+	module->key.build_id = *id;
+	if (module->elf && build_id_equals(&module->elf->build_id, id))
+		return;
+	module->elf = NULL;
+	module->why = NULL;
+	module->elf_tried = false;
+}

@@ -98,6 +98,13 @@ struct module *modules_at(const struct modules *modules, size_t id);
 struct elffile *module_elf(struct modules *modules, struct module *module);
 const char *module_why(const struct module *module); /* NULL where nothing went wrong */
 
+/*
+ * For build-ids that a stream tells behind its maps, before names were looked
+ * up: a file that was found without it and has another one is given up.
+ * Modules that have a build-id keep theirs.
+ */
+void module_set_build_id(struct module *module, const struct build_id *id);
+
 /* Says why the module has no names; the first word on it stays. */
 void module_set_why(struct modules *modules, struct module *module, const char *why);
 
