@@ -150,42 +150,87 @@ static void put_table(const struct report *r, const char *heading, const struct 
 	output_string(r->out, "\n");
 }
 
+static void put_frame(const struct report *r, struct layout_frame f)
+{
+	const struct frametree *tree = r->layout->tree;
+	weight_fx total = frametree_total(tree, f.node, r->column);
+	/* deep recursion must not push names off the line */
+	unsigned indent = MIN_OF((f.depth - 1) * 2, r->width / 2);
+	char percent[FIGURE_TEXT], change[FIGURE_TEXT];
+
+	put_style(r, heat(r, total));
+	output_printf(r->out, "%8s", figure_percent(percent, total, r->whole));
+	put_style(r, "0");
+	if (r->before)
+		output_printf(r->out, " %12s",
+		              figure_change(change, frametree_total(tree, f.node, 0), total));
+	output_printf(r->out, "  %*s", (int)indent, "");
+	put_name(r, strtab_slice(&tree->names, frametree_name(tree, f.node)),
+	         10 + indent + (r->before ? 13 : 0));
+}
+
+/* Lightest first; ties from right to left. */
+static int by_weight(const void *a, const void *b, void *report)
+{
+	const struct report *r = report;
+	const uint32_t *x = a, *y = b;
+	const struct layout_frame *frames = r->layout->frames;
+	weight_fx s = frametree_total(r->layout->tree, frames[*x].node, r->column);
+	weight_fx t = frametree_total(r->layout->tree, frames[*y].node, r->column);
+
+	return s != t ? (s > t) - (s < t) : (*x < *y) - (*x > *y);
+}
+
+/* The heaviest of siblings first, but a flame chart as it came. */
 static void put_tree(const struct report *r)
 {
 	const struct layout *layout = r->layout;
-	const struct frametree *tree = layout->tree;
 	weight_fx least = (weight_fx)((double)r->whole * r->options->threshold / 100);
-	uint64_t nr_hidden = 0;
-	char percent[FIGURE_TEXT], change[FIGURE_TEXT];
+	/* by frame, 0 = none; the root has no siblings */
+	uint32_t *parent = mem_zalloc((size_t)layout->nr * sizeof(*parent));
+	uint32_t *first = mem_zalloc((size_t)layout->nr * sizeof(*first));
+	uint32_t *next = mem_zalloc((size_t)layout->nr * sizeof(*next));
+	uint32_t *shown = mem_resize(NULL, layout->nr, sizeof(*shown));
+	uint32_t nr = 0;
 
 	put_style(r, "1");
 	output_string(r->out, "Call tree");
 	put_style(r, "0");
 	output_string(r->out, "\n");
-	for (uint32_t i = 1; i < layout->nr; i++) {
-		struct layout_frame f = layout->frames[i];
-		weight_fx total = frametree_total(tree, f.node, r->column);
-		/* deep recursion must not push names off the line */
-		unsigned indent = MIN_OF((f.depth - 1) * 2, r->width / 2);
+	for (uint32_t i = 1, above = 0; i < layout->nr; above = i++) {
+		while (layout->frames[above].depth >= layout->frames[i].depth)
+			above = parent[above];
+		parent[i] = above;
+	}
+	for (uint32_t i = layout->nr; i-- > 1;) {
+		weight_fx total = frametree_total(layout->tree, layout->frames[i].node, r->column);
 
-		if (total < least || !total) {
-			nr_hidden++;
+		if (total && total >= least)
+			shown[nr++] = i;
+	}
+	if (!layout->tree->chart)
+		qsort_r(shown, nr, sizeof(*shown), by_weight, (void *)r);
+	for (uint32_t i = 0; i < nr; i++) {
+		next[shown[i]] = first[parent[shown[i]]];
+		first[parent[shown[i]]] = shown[i];
+	}
+	for (uint32_t i = first[0]; i;) {
+		put_frame(r, layout->frames[i]);
+		if (first[i]) {
+			i = first[i];
 			continue;
 		}
-		put_style(r, heat(r, total));
-		output_printf(r->out, "%8s", figure_percent(percent, total, r->whole));
-		put_style(r, "0");
-		if (r->before)
-			output_printf(
-			        r->out, " %12s",
-			        figure_change(change, frametree_total(tree, f.node, 0), total));
-		output_printf(r->out, "  %*s", (int)indent, "");
-		put_name(r, strtab_slice(&tree->names, frametree_name(tree, f.node)),
-		         10 + indent + (r->before ? 13 : 0));
+		while (i && !next[i])
+			i = parent[i];
+		i = next[i];
 	}
-	if (nr_hidden)
+	if (nr + 1 < layout->nr)
 		output_printf(r->out, "%8s  %llu frames below %g%%\n", "",
-		              (unsigned long long)nr_hidden, r->options->threshold);
+		              (unsigned long long)(layout->nr - 1 - nr), r->options->threshold);
+	free(parent);
+	free(first);
+	free(next);
+	free(shown);
 }
 
 static unsigned terminal_width(const struct output *out)

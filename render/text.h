@@ -1,6 +1,8 @@
 /*
  * text.h - a report for the terminal: the heaviest functions by their own
  * weight and by the weight of all below them, then the tree of calls.
+ * In the tree the heaviest of siblings comes first, but a flame chart keeps its
+ * order.
  */
 #ifndef RENDER_TEXT_H
 #define RENDER_TEXT_H
