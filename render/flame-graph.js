@@ -133,8 +133,11 @@ const reshape = () => {
 	if (now === shape) return;
 	shape = now;
 	T = sift(base, s);
-	if (s.sand && find(s.sand) >= 0) T = sandwich(T, find(s.sand));
-	else {
+	if (s.sand && find(s.sand) >= 0) {
+		const whole = T;
+		T = sandwich(T, find(s.sand));
+		T.whole = whole;
+	} else {
 		if (s.leaves) T = reverse(T);
 		if (diff && s.col === "after") T = gone(T);
 	}
@@ -166,6 +169,19 @@ const seek = () => {
 	}
 	return bad;
 };
+// The weight of stacks through the function in the middle that match above,
+// in or below it. The halves do not say which of their stacks are the same.
+const tallyStacks = hit => {
+	const t = T.whole, w = t.all[diff && state.col === "after" ? 1 : 0], name = names[T.name[0]];
+	let weight = zero, hitEnd = 0, middleEnd = 0;
+	for (let i = 1; i < t.n; i++) {
+		const isHit = hit[t.name[i]], begins = i >= middleEnd && names[t.name[i]] === name;
+		if (begins) middleEnd = t.end[i];
+		if (begins ? isHit || i < hitEnd : isHit && i < middleEnd && i >= hitEnd) weight += w[i];
+		if (isHit && i >= hitEnd) hitEnd = t.end[i];
+	}
+	return weight;
+};
 // frames that match in the current view, and their weight, nested ones once
 const tally = hit => {
 	let nr = 0, weight = zero, until = -1;
@@ -173,12 +189,13 @@ const tally = hit => {
 	for (let i = from; i < to; i++) {
 		if (T.name[i] < 0 || !hit[T.name[i]]) continue;
 		nr++;
-		if (i >= until && !(T.split && !T.goneAt && i >= T.split && !from)) {
+		if (i >= until && !(T.whole && i >= T.split && !from)) {
 			weight += T.w[i];
-			until = T.split && !T.goneAt && !i ? T.split : T.end[i];
+			until = T.whole && !i ? T.split : T.end[i];
 		}
 	}
-	return [nr, weight];
+	// changes of merged frames do not add up to those of stacks
+	return [nr, T.whole && !from && (!diff || state.col !== "change") ? tallyStacks(hit) : weight];
 };
 
 const mix = (a, b, share) => "#" + [16, 8, 0].map(s => Math.round((a >> s & 255) + ((b >> s & 255) - (a >> s & 255)) * share).toString(16).padStart(2, "0")).join("");

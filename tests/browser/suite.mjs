@@ -234,6 +234,12 @@ await test("views: icicle, leaves, sandwich, fold, hide, focus, first frame", as
 	equal((await stat(page, "page_fault"))[0], [40], "callee");
 	equal(await page.evaluate(() => { const t = flame.tree; return [...Array(t.n).keys()].filter(i => t.row[i] === -1).map(i => [flame.names[t.name[i]], t.all[0][i]]); }), [["parse", 20], ["run", 40]], "callers");
 	equal(await geometry(page), [], "geometry of the sandwich");
+	// of the stacks through it, 20 come from parse; 40 from run, and all of those fault
+	for (const [q, found] of [["^parse$", "1 match, 33.33%"], ["^(run|page_fault)$", "2 matches, 66.67%"], ["^(parse|page_fault)$", "2 matches, 100.00%"], ["^alloc$", "1 match, 100.00%"], ["^client$", "0 matches, 0.00%"]]) {
+		await page.evaluate(q => flame.go({ q }), q);
+		equal(await shown(page, ".found"), found, "share of the stacks with " + q);
+	}
+	await page.evaluate(() => flame.go({ q: "" }));
 	await page.keyboard.press("Escape");
 	equal((await state(page)).sand, "", "Esc leaves the sandwich");
 	await page.keyboard.press("r");
