@@ -6,7 +6,7 @@ can_sample || { skip "off-CPU: perf events are not permitted here"; exit 0; }
 command -v perf >/dev/null || { skip "off-CPU: no perf here to record with"; exit 0; }
 
 head -c 8388608 /dev/zero >"$work/file"
-timeout 30 perf record -q -m 4M -e cpu-clock/freq=997/ -e context-switches/period=1/ --switch-events \
+perf_record -m 4M -e cpu-clock/freq=997/ -e context-switches/period=1/ --switch-events \
 	-g -o "$work/rec" "$BUILD/samples/waits" 3 "$work/file" >"$work/truth" 2>/dev/null ||
 	{ skip "off-CPU: perf record cannot sample context switches here"; exit 0; }
 collapse -q --off-cpu "$work/rec" >"$work/off"
@@ -35,11 +35,11 @@ check "six threads lived 3 s each" test "$(wc -l <"$work/lives")" = 6 -a -z "$ba
 [ -z "$bad" ] || echo "    $bad"
 
 expect "a recording without switches is refused with the remedy" 2 "collect --off-cpu" \
-	bash -c "timeout 20 perf record -q -e cpu-clock -g -o '$work/on' true 2>/dev/null; collapse --off-cpu '$work/on'"
+	bash -c "timeout 20 perf record -q -B -N -e cpu-clock -g -o '$work/on' true 2>/dev/null; collapse --off-cpu '$work/on'"
 
 # ---- two programs on one CPU: each waits half of its life for it ----
 # (ahead of everything else on it, where that is permitted)
-timeout 30 perf record -q -m 4M -e context-switches/period=1/ --switch-events -g -o "$work/two" -- \
+perf_record -m 4M -e context-switches/period=1/ --switch-events -g -o "$work/two" -- \
 	taskset -c 0 $(chrt -r 1 true 2>/dev/null && echo chrt -r 1) bash -c 'for i in 1 2; do timeout 2 bash -c "while :; do :; done" & done; wait' 2>/dev/null
 collapse -q --off-cpu --split state --by tid "$work/two" |
 	awk '/\[runnable\]/ { split($0, frame, ";"); sum[frame[1]] += $NF } END { for (t in sum) if (sum[t] > 700000) print sum[t] }' >"$work/halves"

@@ -26,7 +26,7 @@ if command -v node >/dev/null; then
 	collect -q -F 499 --call-graph fp -o map.data -- sh -c 'echo $$ >pid; exec "$@"' - node --perf-basic-prof --no-turbo-inlining spin.js >/dev/null 2>&1
 	collapse map.data >map.folded 2>/dev/null
 	check 'node --perf-basic-prof: names from the map' has_chain map.folded main 'JS:[~^*+]*middleFn' 'JS:[~^*+]*hotLeaf'
-	timeout 60 perf record -q -k mono -F 499 -g -o dump.data node --perf-prof --no-turbo-inlining spin.js >/dev/null 2>&1
+	perf_record -k mono -F 499 -g -o dump.data node --perf-prof --no-turbo-inlining spin.js >/dev/null 2>&1
 	collapse dump.data >dump.folded 2>/dev/null
 	check 'node --perf-prof: names from the jitdump' has_chain dump.folded 'JS:[~^*+]*middleFn' 'JS:[~^*+]*hotLeaf'
 	rm -f "/tmp/perf-$(cat pid).map"

@@ -8,7 +8,7 @@ record() {
 	local file=$1
 	shift
 	for _ in 1 2 3; do
-		timeout 60 perf record -q -F 999 --call-graph dwarf,32768 -m 4M -o "$file" "$@" \
+		perf_record -F 999 --call-graph dwarf,32768 -m 4M -o "$file" "$@" \
 			>/dev/null 2>&1 && [ -s "$file" ] && return 0
 	done 2>/dev/null
 	return 1

@@ -6,7 +6,7 @@ unwind=$BUILD/bench/unwind
 [ -x "$unwind" ] || { skip "unwind threads: $unwind is not built"; exit; }
 recorded=
 for _ in 1 2 3; do
-	timeout 60 perf record -q -F 1999 --call-graph dwarf,16384 -m 4M -o "$work/data" \
+	perf_record -F 1999 --call-graph dwarf,16384 -m 4M -o "$work/data" \
 		perl -e '$h{$_ % 999} .= sprintf "%d,", sqrt $_ for 1 .. 300000; @s = sort values %h' \
 		>/dev/null 2>&1 && recorded=1 && break
 done
