@@ -548,6 +548,7 @@ static void complete(struct options *options)
 	}
 	if (!options->format.nr_threads)
 		options->format.nr_threads = (unsigned)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	options->recording.nr_threads = options->format.nr_threads;
 	recording->events = options->format.events = options->events;
 	recording->filter.comms = options->comms;
 	recording->modules.debug_dirs = options->debug_dirs;

@@ -120,6 +120,9 @@ static void begin(struct recording *rec, const struct session *old)
 	    !rec->options->check && !rec->options->samples &&
 	    rec->options->count == RECORDING_SAMPLES)
 		rec->first_choice = first_selected(rec);
+	if (!old && rec->symbolizer && rec->options->nr_threads > 1 && first_selected(rec) &&
+	    !first_selected(rec)->attr.exclude_kernel)
+		symbolizer_prefetch(rec->symbolizer);
 }
 
 /* ---- which samples, and their weight ---- */

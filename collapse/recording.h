@@ -26,6 +26,7 @@ enum recording_count { RECORDING_SAMPLES, RECORDING_PERIOD, RECORDING_TIME };
 struct recording_options {
 	const char *const *events; /* --event, NULL-terminated; NULL = the first */
 	bool all_events;
+	unsigned nr_threads; /* to use at most; 0 counts as one */
 	enum recording_count count;
 	bool off_cpu;     /* time off the CPU, from context switches (offcpu.h) */
 	bool wall;        /* that, and samples on the CPU as time */

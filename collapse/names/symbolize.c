@@ -10,6 +10,8 @@
 #include "share/buf.h"
 #include "share/mem.h"
 
+#include <pthread.h>
+
 /* What the symbolizer keeps of one module, by module id. */
 struct source {
 	bool is_ready;
@@ -30,6 +32,8 @@ struct symbolizer {
 	struct symtab *kallsyms; /* of this machine or --kallsyms; NULL where none */
 	bool kallsyms_tried;
 	struct err kallsyms_err;
+	pthread_t reading; /* the list, where is_reading: owns the two until joined */
+	bool is_reading;
 	struct shown *shown; /* open addressing */
 	size_t nr_shown, nr_shown_slots;
 	struct buf text;
@@ -48,6 +52,8 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
+	if (symbolizer->is_reading)
+		pthread_join(symbolizer->reading, NULL);
 	for (size_t id = 0; id < symbolizer->nr_sources; id++) {
 		struct module *module = modules_at(symbolizer->modules, id);
 
@@ -67,14 +73,35 @@ void symbolizer_free(struct symbolizer *symbolizer)
 
 /* ---- tables ---- */
 
-static struct symtab *kallsyms_of(struct symbolizer *symbolizer)
+static void *read_kallsyms(void *ctx)
 {
+	struct symbolizer *symbolizer = ctx;
 	const char *path = symbolizer->options.kallsyms;
 
+	symbolizer->kallsyms =
+	        kallsyms_read(path ? path : "/proc/kallsyms", &symbolizer->kallsyms_err);
+	return NULL;
+}
+
+void symbolizer_prefetch(struct symbolizer *symbolizer)
+{
+	if (symbolizer->kallsyms_tried || symbolizer->options.vmlinux ||
+	    symbolizer->options.no_symbols)
+		return;
+	symbolizer->is_reading =
+	        pthread_create(&symbolizer->reading, NULL, read_kallsyms, symbolizer) == 0;
+	symbolizer->kallsyms_tried = symbolizer->is_reading;
+}
+
+static struct symtab *kallsyms_of(struct symbolizer *symbolizer)
+{
+	if (symbolizer->is_reading) {
+		pthread_join(symbolizer->reading, NULL);
+		symbolizer->is_reading = false;
+	}
 	if (!symbolizer->kallsyms_tried) {
 		symbolizer->kallsyms_tried = true;
-		symbolizer->kallsyms =
-		        kallsyms_read(path ? path : "/proc/kallsyms", &symbolizer->kallsyms_err);
+		read_kallsyms(symbolizer);
 	}
 	return symbolizer->kallsyms;
 }
@@ -312,12 +339,13 @@ static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, boo
 static bool address_of(const struct symbolizer *symbolizer, const struct module *module,
                        uint64_t place, uint64_t *address)
 {
-	const struct symtab *kallsyms = symbolizer->kallsyms;
+	const struct symtab *symtab = module->symtab;
 
 	*address = place;
-	if (module->key.kind == MODULE_KERNEL && kallsyms && module->symtab == kallsyms &&
-	    module->key.text_address && kallsyms->text_address) {
-		*address = place - module->key.text_address + kallsyms->text_address;
+	/* of the kernel's own list nothing is known before it is joined, see kallsyms_of() */
+	if (module->key.kind == MODULE_KERNEL && symtab && symtab == symbolizer->kallsyms &&
+	    module->key.text_address && symtab->text_address) {
+		*address = place - module->key.text_address + symtab->text_address;
 		return true;
 	}
 	if (module->key.kind == MODULE_FILE || module->key.kind == MODULE_VDSO)

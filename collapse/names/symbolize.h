@@ -41,6 +41,13 @@ struct symbolizer *symbolizer_new(struct modules *modules, const struct symboliz
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
+ * For recordings that will ask for names of the kernel: reads its list on
+ * another thread in the meantime. Changes no answer; nothing else of a
+ * symbolizer may be used by two threads.
+ */
+void symbolizer_prefetch(struct symbolizer *symbolizer);
+
+/*
  * is_return: off is a return address, so the place looked up is off - 1 (the
  * one function in which one is subtracted). Returns the number of names
  * written, at least 1 and at most SYMBOLIZE_MAX.

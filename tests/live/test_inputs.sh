@@ -32,6 +32,13 @@ collapse -q "$work/one" "$work/plain" >"$work/mixed"
 check "with folded stacks between, shares that are not known are not said" \
 	test -z "$(field unresolved "$work/mixed")"
 
+# ---- threads make it sooner, not different ----
+for nr in 1 2; do
+	collapse --threads $nr "$work/one" >"$work/threads.$nr" 2>&1
+	collapse --threads $nr - <"$work/two" >>"$work/threads.$nr" 2>&1
+done
+check "one thread and two write the same bytes" cmp "$work/threads.1" "$work/threads.2"
+
 # ---- a program whose symbols are gone ----
 cp "$BUILD/samples/busy" "$work/stripped"
 strip "$work/stripped"
