@@ -11,6 +11,7 @@
 #include "collapse/folder.h"
 #include "collapse/options.h"
 #include "share/folded.h"
+#include "share/guard.h"
 #include "share/mem.h"
 #include "share/msg.h"
 #include "share/num.h"
@@ -439,6 +440,7 @@ int main(int argc, char **argv)
 	int status;
 
 	msg_init("collapse");
+	guard_init();
 	if (options_parse(&run.options, argc, argv, &status, &err) == OPTS_END) {
 		if (run.options.nr_inputs == 1 && strcmp(run.options.inputs[0], "-") == 0 &&
 		    isatty(STDIN_FILENO)) {

@@ -167,6 +167,8 @@ static void push_children(struct writer *w, uint32_t parent)
 			w->stack[w->nr++] = entry;
 		}
 	}
+	if (w->nr == first) /* no stack at all: nothing may have been allocated */
+		return;
 	qsort(w->stack + first, w->nr - first, sizeof(*w->stack), compare_entries);
 	for (size_t i = first, j = w->nr; i + 1 < j; i++) {
 		struct entry swap = w->stack[i];

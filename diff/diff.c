@@ -10,6 +10,7 @@
 #include "diff/report.h"
 #include "diff/scale.h"
 #include "diff/verdict.h"
+#include "share/guard.h"
 #include "share/msg.h"
 #include "share/num.h"
 #include "share/opts.h"
@@ -401,6 +402,7 @@ int main(int argc, char **argv)
 	int status;
 
 	msg_init("diff");
+	guard_init();
 	status = parse(&config, &opts, &err);
 	if (status) {
 		if (status < 0)

@@ -3,6 +3,7 @@
 #include "render/json.h"
 #include "render/picture.h"
 #include "render/text.h"
+#include "share/guard.h"
 #include "share/input.h"
 #include "share/msg.h"
 #include "share/num.h"
@@ -610,6 +611,7 @@ int main(int argc, char **argv)
 	int id, status = EXIT_COMPLETE;
 
 	msg_init("render");
+	guard_init();
 	while ((id = opts_next(&opts, &arg, &err)) != OPTS_END) {
 		if (id == OPTS_DONE)
 			return EXIT_COMPLETE;

@@ -26,7 +26,7 @@ struct input {
 	uint64_t lines;
 
 	/* unread decoded bytes: window[start..end) */
-	const char *window;
+	const char *window; /* never NULL: it is added to */
 	size_t start, end;
 	bool at_end; /* nothing follows the window */
 
@@ -117,6 +117,7 @@ struct input *input_open(const char *path, uint64_t limit, struct err *err)
 	struct stat st;
 
 	in->name = mem_strdup(is_stdin ? "stdin" : path);
+	in->window = "";
 	in->limit = limit;
 	in->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (in->fd < 0 || fstat(in->fd, &st) < 0) {
@@ -163,7 +164,7 @@ struct input *input_of_bytes(const char *name, struct buf *bytes)
 	in->fd = -1;
 	in->decoded_buf = *bytes;
 	*bytes = (struct buf){0};
-	in->window = in->decoded_buf.at;
+	in->window = in->decoded_buf.at ? in->decoded_buf.at : "";
 	in->end = in->decoded_buf.size;
 	in->at_end = true;
 	return in;
@@ -297,6 +298,8 @@ static ssize_t decode(struct input *in, char *to, size_t room, struct err *err)
 /* Appends at least one decoded byte to the window, or sets at_end. */
 static int fill(struct input *in, struct err *err)
 {
+	static const char utf8_mark[] = "\xef\xbb\xbf";
+	bool is_compressed = in->coding == CODING_GZIP || in->coding == CODING_ZSTD;
 	struct buf *buf = &in->decoded_buf;
 
 	if (in->start) {
@@ -331,6 +334,12 @@ static int fill(struct input *in, struct err *err)
 			continue;
 		in->end += (size_t)made;
 		in->decoded += (size_t)made;
+		/* a UTF-8 mark inside what was compressed: begin_coding() saw only the outside */
+		if (is_compressed && in->decoded < sizeof(utf8_mark))
+			continue;
+		if (is_compressed && in->decoded - (size_t)made < sizeof(utf8_mark) &&
+		    memcmp(buf->at, utf8_mark, sizeof(utf8_mark) - 1) == 0)
+			in->start = sizeof(utf8_mark) - 1;
 		if (in->limit && in->decoded > in->limit)
 			return err_set(err, "'%s' is larger than the limit of %llu bytes", in->name,
 			               (unsigned long long)in->limit);
@@ -387,7 +396,7 @@ int input_line(struct input *in, struct slice *line, struct err *err)
 	size_t searched = 0;
 
 	for (;;) {
-		const char *at = in->window ? in->window + in->start : "";
+		const char *at = in->window + in->start;
 		size_t have = in->end - in->start;
 		const char *newline =
 		        have > searched ? memchr(at + searched, '\n', have - searched) : NULL;
@@ -426,7 +435,7 @@ int input_all(struct input *in, size_t limit_size, struct slice *all, struct err
 	if (in->end - in->start > limit_size)
 		return err_set(err, "'%s' is larger than the %zu bytes that are read at once",
 		               in->name, limit_size);
-	*all = (struct slice){in->window ? in->window + in->start : "", in->end - in->start};
+	*all = (struct slice){in->window + in->start, in->end - in->start};
 	in->consumed += all->size;
 	in->start = in->end;
 	return 0;

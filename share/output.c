@@ -1,6 +1,8 @@
 #include "share/compat.h"
 #include "share/output.h"
 
+#include "share/guard.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -26,6 +28,8 @@ int output_open(struct output *out, const char *path, struct err *err)
 	} else {
 		out->temporary = mem_printf("%s.XXXXXX", path);
 		out->fd = mkostemp(out->temporary, O_CLOEXEC);
+		if (out->fd >= 0)
+			guard_unfinished(out->temporary);
 	}
 	if (out->fd >= 0)
 		return 0;
@@ -89,6 +93,7 @@ static int finish_file(struct output *out, struct err *err)
 	out->fd = -1;
 	if (rename(out->temporary, out->path) < 0)
 		return err_sys(err, "cannot rename '%s' to '%s'", out->temporary, out->path);
+	guard_unfinished(NULL);
 	free(out->temporary);
 	out->temporary = NULL;
 	return 0;
@@ -121,8 +126,10 @@ void output_discard(struct output *out)
 {
 	if (out->path && out->fd >= 0)
 		close(out->fd);
-	if (out->temporary)
+	if (out->temporary) {
 		unlink(out->temporary);
+		guard_unfinished(NULL);
+	}
 	free(out->temporary);
 	free(out->path);
 	buf_release(&out->buf);

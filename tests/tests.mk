@@ -57,6 +57,12 @@ test: ## install what is missing, build, and run every test
 sanitize: ## the suite under ASan, UBSan and LeakSanitizer
 	$(MAKE) check MODE=sanitize
 
+.PHONY: valgrind
+valgrind: all ## the golden cases of each tool under valgrind
+	@mkdir -p build/valgrind/bin
+	@for tool in $(TOOLS); do ln -sf $(CURDIR)/tests/lib/under_valgrind build/valgrind/bin/$$tool; done
+	tests/run --mode valgrind --bin build/valgrind/bin --build build/valgrind golden/
+
 .PHONY: tsan coverage fuzz golden-update
 tsan: ## the threaded paths under ThreadSanitizer
 	$(MAKE) all build/tsan/bench/unwind MODE=tsan

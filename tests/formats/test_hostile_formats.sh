@@ -59,3 +59,11 @@ expect "an unknown value is answered with those that are there" 2 'total-bytes, 
 cp "$TOP/tests/golden/collapse/heapprofile/in" bytes.json
 cp "$TOP/tests/golden/collapse/sysprof-xml/in" samples.xml
 expect "bytes and samples are not added" 2 'unit|add' collapse bytes.json samples.xml
+
+# a mark inside what is compressed is no part of the first name
+printf '\xef\xbb\xbfmain;a 1\nmain;b 2\n' >marked
+gzip -k marked && zstd -qk marked
+for form in marked.gz marked.zst; do
+	check "a byte order mark inside $form" sh -c \
+		"[ \"\$(collapse --no-header $form)\" = \"\$(collapse --no-header marked)\" ]"
+done
