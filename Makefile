@@ -116,6 +116,10 @@ demo: ## set up, record this machine for 5 s, draw flame.svg
 	@$(MAKE) --no-print-directory all $(BUILD)/samples/busy
 	@samples/demo $(BUILD)/samples/busy
 
+# the picture in the README
+samples/busy.svg: samples/busy.folded.gz $(BIN)/render
+	$(Q)$(BIN)/render --title 'A small server: where its threads spend their time' $< >$@
+
 # two deploys of one program: same name, other folder
 shop := $(BUILD)/samples/v1/shop $(BUILD)/samples/v2/shop
 $(BUILD)/samples/v%/shop: samples/deploy/shop.c

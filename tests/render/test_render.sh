@@ -149,3 +149,9 @@ check 'a graph of 100 frames is below 60 kB' eval '[ "$(render "$work/hundred" |
 perl "$TOP/tests/browser/make_large.pl" 50000 >"$work/large"
 check '50,000 stacks: below 8 MB with every frame' eval 'render "$work/large" >"$work/large.svg" && [ "$(stat -c %s "$work/large.svg")" -lt 8000000 ] && ! grep -q "^thin=" "$work/large.svg"'
 check 'the script has nothing that would end its element' eval '[ "$(grep -c "]]>" "$work/b36.svg")" = 1 ] && ! grep -qE "<!--" "$TOP"/render/flame-*.js && xmllint --xpath "string(//*[local-name()=\"script\"])" "$work/b36.svg" >"$work/script.js" && node --check "$work/script.js"'
+
+# ---- the picture in the README ----
+check 'the picture in the README holds the recording it was drawn from' \
+	bash -c 'collapse -q --no-header samples/busy.svg | cmp - <(collapse -q --no-header samples/busy.folded.gz)'
+check 'and is small, and names no machine' \
+	bash -c '[ $(stat -c %s samples/busy.svg) -lt 100000 ] && ! grep -E "h\.(host|kernel|command)=|/(home|root|tmp|work)/" samples/busy.svg'

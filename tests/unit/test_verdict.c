@@ -12,7 +12,7 @@
 
 #define MAX_STACKS 20000
 
-/* A real recording: a build of this project (samples/README.build tells how). */
+/* A real recording: a build of this project (samples/README tells how). */
 static struct recording {
 	char *stacks[MAX_STACKS];
 	unsigned counts[MAX_STACKS];
