@@ -23,6 +23,8 @@
 	X(papyrus) \
 	X(pprof) \
 	X(pprof_cpu) \
+	X(pprof_heap) \
+	X(pprof_contention) \
 	X(pprof_raw) \
 	X(pprof_traces) \
 	X(simpleperf) \

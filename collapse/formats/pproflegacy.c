@@ -1,6 +1,10 @@
 /*
- * pprofcpu.c - the binary CPU profiles of gperftools, and Java's kin of them.
+ * pproflegacy.c - what pprof read before protocol buffers: the binary CPU
+ * profiles of gperftools and Java's kin of them, heap and growth profiles and
+ * contention profiles as text.
  *
+ * Heap profiles that were sampled are scaled up to all that was allocated, as
+ * pprof does. Of the CPU profiles:
  * Values: samples, cpu (microseconds: samples times the period). Addresses
  * have no names here, only the maps at the end: "libfoo.so+0x1234". Java
  * profiles (version 1) end in a list of addresses and names instead.
@@ -9,6 +13,7 @@
  * in either byte order; header 0, 3, version, period, 0; samples of count,
  * number of addresses, addresses from the innermost out; trailer 0, 1, 0;
  * text. Version 1: google/pprof, profile/legacy_java_profile.go.
+ * Text: the same, profile/legacy_profile.go, parseHeap, parseContention.
  */
 #include "share/compat.h"
 #include "collapse/formats/format.h"
@@ -16,6 +21,8 @@
 #include "collapse/formats/idmap.h"
 #include "share/mem.h"
 #include "share/num.h"
+
+#include <math.h>
 
 struct map {
 	uint64_t start, end, offset;
@@ -157,10 +164,8 @@ static void take_java_name(struct reading *reading, struct slice line)
 		          folder_name(reading->folder, line.at, line.size));
 }
 
-static void take_text(struct reading *reading, const struct words *words, bool is_java)
+static void take_text(struct reading *reading, struct slice rest, bool is_java)
 {
-	struct slice rest = {(const char *)words->at, (size_t)(words->end - words->at)};
-
 	while (rest.size) {
 		const char *end = memchr(rest.at, '\n', rest.size);
 		struct slice line = {rest.at, end ? (size_t)(end - rest.at) : rest.size};
@@ -250,7 +255,9 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 		format_bad(report, "offset %zu: the file is cut inside of a sample",
 		           (size_t)((const char *)words.at - bytes.at));
 	else
-		take_text(&reading, &words, version == 1);
+		take_text(&reading,
+		          (struct slice){(const char *)words.at, (size_t)(words.end - words.at)},
+		          version == 1);
 	result = fold(&reading, samples, value ? period : 1, report, err);
 	free(reading.maps);
 	idmap_release(&reading.java_names);
@@ -262,4 +269,219 @@ const struct format format_pprof_cpu = {
         .about = "binary CPU profile of gperftools; values: samples, cpu",
         .detect = detect,
         .parse = parse,
+};
+
+/* ---- text ---- */
+
+#define AMOUNTS_MAX 4
+
+struct legacy_text {
+	struct reading reading;
+	struct format_report *report;
+	struct err *err;
+	uint64_t line;
+	size_t value, nr_amounts;
+	double rate;        /* heap: bytes between samples; 1 or less = all were taken */
+	double factor;      /* contention: of the chosen value */
+	struct idmap names; /* address -> name id */
+	uint32_t *stack;    /* innermost first */
+	size_t stack_capacity;
+};
+
+/* The numbers before the "@", parted by ":", brackets and blanks; nr of them, or 0. */
+static size_t parse_amounts(struct slice text, uint64_t *amounts)
+{
+	size_t nr = 0;
+
+	for (size_t at = 0; at < text.size;) {
+		size_t end = at;
+
+		if (strchr(" :[]\r", text.at[at]) && text.at[at]) {
+			at++;
+			continue;
+		}
+		while (end < text.size && text.at[end] >= '0' && text.at[end] <= '9')
+			end++;
+		if (nr == AMOUNTS_MAX || num_parse_u64(text.at + at, end - at, &amounts[nr]))
+			return 0;
+		nr++;
+		at = end;
+	}
+	return nr;
+}
+
+static uint32_t text_name(struct legacy_text *text, uint64_t address)
+{
+	uint32_t name = idmap_get(&text->names, address);
+
+	if (name == UINT32_MAX) {
+		name = address_name(&text->reading, address);
+		idmap_set(&text->names, address, name);
+	}
+	return name;
+}
+
+/* The weight of the chosen value, as pprof scales it. */
+static double scaled(const struct legacy_text *text, const uint64_t *amounts)
+{
+	double count, size, chosen = (double)amounts[text->value];
+
+	if (text->nr_amounts == 2)
+		return chosen * text->factor;
+	count = (double)amounts[text->value & 2];
+	size = (double)amounts[text->value | 1];
+	if (count == 0 || size == 0)
+		return 0;
+	return text->rate > 1 ? chosen / -expm1(-size / count / text->rate) : chosen;
+}
+
+/* "AMOUNTS @ ADDRESS ADDRESS"; false where the sum is too large. */
+static bool take_text_sample(struct legacy_text *text, struct slice line)
+{
+	const char *sign = line.size ? memchr(line.at, '@', line.size) : NULL;
+	uint64_t amounts[AMOUNTS_MAX] = {0}, address;
+	struct slice rest, word;
+	uint32_t node = 0;
+	size_t nr = 0;
+	double weight;
+
+	if (!sign)
+		return true;
+	if (parse_amounts((struct slice){line.at, (size_t)(sign - line.at)}, amounts) !=
+	    text->nr_amounts) {
+		format_bad(text->report, "line %llu: no sample: %.*s",
+		           (unsigned long long)text->line, (int)MIN_OF(line.size, (size_t)100),
+		           line.at);
+		return true;
+	}
+	rest = (struct slice){sign + 1, (size_t)(line.at + line.size - sign - 1)};
+	while (next_word(&rest, &word) && !num_parse_hex(word.at, word.size, &address)) {
+		MEM_GROW(text->stack, nr, text->stack_capacity);
+		text->stack[nr++] = text_name(text, address);
+	}
+	while (nr--)
+		node = folder_child(text->reading.folder, node, text->stack[nr]);
+	weight = scaled(text, amounts);
+	if (weight >= 0x1p64) {
+		format_too_large(text->err);
+		return false;
+	}
+	return weight < 1 ||
+	       format_count(text->reading.folder, node, weight_from_u64((uint64_t)weight),
+	                    text->report, text->err);
+}
+
+/* The text after key in the head of the file, up to the end of its line. */
+static bool head_number(struct slice all, const char *key, uint64_t *value)
+{
+	const char *at = memmem(all.at, MIN_OF(all.size, FORMAT_HEAD), key, strlen(key));
+	size_t size = 0;
+
+	if (!at)
+		return false;
+	at += strlen(key);
+	while (at + size < all.at + all.size && at[size] >= '0' && at[size] <= '9')
+		size++;
+	return !num_parse_u64(at, size, value) && *value;
+}
+
+static int fold_text(struct legacy_text *text, struct slice all)
+{
+	struct slice rest = all;
+	int result = 0;
+
+	take_text(&text->reading, all, false);
+	take_text(&text->reading, all, true);
+	while (rest.size && !result) {
+		const char *end = memchr(rest.at, '\n', rest.size);
+		struct slice line = {rest.at, end ? (size_t)(end - rest.at) : rest.size};
+
+		if (text->line++ && !take_text_sample(text, line))
+			result = -1;
+		rest.size -= line.size + (end != NULL);
+		rest.at += line.size + (end != NULL);
+	}
+	idmap_release(&text->names);
+	idmap_release(&text->reading.java_names);
+	free(text->reading.maps);
+	free(text->stack);
+	return result;
+}
+
+static int detect_heap(struct slice head, bool is_all UNUSED)
+{
+	return slice_starts(head, "heap profile: ") ? 95 : 0;
+}
+
+/* "heap profile: OBJECTS: BYTES [OBJECTS: BYTES] @ KIND/RATE" */
+static int parse_heap(struct input *in, struct folder *folder, const struct format_options *options,
+                      struct folded_header *header, struct format_report *report, struct err *err)
+{
+	static const char *const values[] = {"inuse_objects", "inuse_space", "alloc_objects",
+	                                     "alloc_space"};
+	struct legacy_text text = {
+	        .reading = {.folder = folder}, .report = report, .err = err, .nr_amounts = 4};
+	struct slice all;
+	uint64_t rate;
+
+	if (format_whole(in, &all, err) ||
+	    format_value(options, values, ARRAY_SIZE(values), 1, &text.value, err))
+		return -1;
+	format_unit(report, values[text.value], text.value & 1 ? "bytes" : "objects");
+	format_values_note(header, values, ARRAY_SIZE(values));
+	if (head_number(all, "@ heap/", &rate))
+		text.rate = (double)(rate / 2); /* Go wrote twice its rate here */
+	else if (head_number(all, "@ heap_v2/", &rate) || head_number(all, "@ heapz_v2/", &rate))
+		text.rate = (double)rate;
+	return fold_text(&text, all);
+}
+
+const struct format format_pprof_heap = {
+        .name = "pprof-heap",
+        .about = "heap and growth profiles of gperftools and Go, as text",
+        .detect = detect_heap,
+        .parse = parse_heap,
+};
+
+static int detect_contention(struct slice head, bool is_all UNUSED)
+{
+	return slice_starts(head, "--- contention") || slice_starts(head, "--- mutex:") ? 95 : 0;
+}
+
+/* "--- contentionz 1 ---", "KEY = VALUE" lines, "DELAY COUNT @ ADDRESSES" */
+static int parse_contention(struct input *in, struct folder *folder,
+                            const struct format_options *options, struct folded_header *header,
+                            struct format_report *report, struct err *err)
+{
+	static const char *const values[] = {"delay", "contentions"};
+	struct legacy_text text = {
+	        .reading = {.folder = folder}, .report = report, .err = err, .nr_amounts = 2};
+	uint64_t period = 1, hertz;
+	const char *unit = "nanoseconds";
+	struct slice all;
+
+	if (format_whole(in, &all, err) ||
+	    format_value(options, values, ARRAY_SIZE(values), 0, &text.value, err))
+		return -1;
+	if (!head_number(all, "sampling period = ", &period))
+		head_number(all, "sampling period=", &period);
+	text.factor = (double)period;
+	if (text.value)
+		unit = "contentions";
+	else if (head_has(all, "resolution = microseconds") ||
+	         head_has(all, "resolution=microseconds"))
+		unit = "microseconds";
+	else if (head_number(all, "cycles/second = ", &hertz) ||
+	         head_number(all, "cycles/second=", &hertz))
+		text.factor *= 1e9 / (double)hertz;
+	format_unit(report, values[text.value], unit);
+	format_values_note(header, values, ARRAY_SIZE(values));
+	return fold_text(&text, all);
+}
+
+const struct format format_pprof_contention = {
+        .name = "pprof-contention",
+        .about = "contention and mutex profiles of gperftools, Go and Java, as text",
+        .detect = detect_contention,
+        .parse = parse_contention,
 };
