@@ -102,12 +102,57 @@ static void sort_by_rank(const struct frametree *tree, uint32_t *nodes, uint32_t
 	free(rank);
 }
 
+/*
+ * A frame's place in preorder is its parent's place, and one, and the sizes
+ * of the siblings before it. No step waits for the memory of the step before,
+ * as a walk along lists of siblings would.
+ */
+static void place_frames(struct layout *layout)
+{
+	const struct frametree *tree = layout->tree;
+	uint32_t *nodes = mem_resize(NULL, tree->nr, sizeof(*nodes)); /* by name */
+	uint32_t *size = mem_zalloc((size_t)tree->nr * sizeof(*size));
+	uint32_t *taken = mem_zalloc((size_t)tree->nr * sizeof(*taken)); /* by children */
+	uint32_t *place = mem_zalloc((size_t)tree->nr * sizeof(*place));
+	uint32_t nr = 0;
+
+	for (uint32_t i = 1; i < tree->nr; i++)
+		if (!frametree_empty(tree, i))
+			nodes[nr++] = i;
+	for (uint32_t i = nr; i-- > 0;)
+		size[tree->nodes[nodes[i]].parent] += ++size[nodes[i]];
+	if (!tree->chart)
+		sort_by_rank(tree, nodes, nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t parent = tree->nodes[nodes[i]].parent;
+
+		/* from the parent's place, until that is known */
+		place[nodes[i]] = 1 + taken[parent];
+		taken[parent] += size[nodes[i]];
+	}
+	layout->nr = nr + 1;
+	layout->frames = mem_resize(NULL, layout->nr, sizeof(*layout->frames));
+	layout->frames[0] = (struct layout_frame){0, 0};
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		uint32_t above, depth;
+
+		if (!place[i])
+			continue;
+		above = place[tree->nodes[i].parent];
+		depth = layout->frames[above].depth + 1;
+		place[i] += above;
+		layout->frames[place[i]] = (struct layout_frame){i, depth};
+		layout->max_depth = MAX_OF(layout->max_depth, depth);
+	}
+	free(nodes);
+	free(size);
+	free(taken);
+	free(place);
+}
+
 void layout_init(struct layout *layout, struct frametree *tree, weight_fx threshold,
                  size_t max_size)
 {
-	uint32_t nr = 0;
-	uint32_t *nodes, *first, *next;
-
 	*layout = (struct layout){.tree = tree};
 	if (max_size)
 		threshold = fitting_threshold(tree, threshold, max_size);
@@ -115,44 +160,7 @@ void layout_init(struct layout *layout, struct frametree *tree, weight_fx thresh
 		layout->nr_pruned = frametree_prune(tree, threshold);
 	frametree_expand(tree);
 	layout->threshold = layout->nr_pruned ? threshold : 0;
-
-	nodes = mem_alloc((size_t)tree->nr * sizeof(*nodes));
-	for (uint32_t i = 1; i < tree->nr; i++)
-		if (!frametree_empty(tree, i))
-			nodes[nr++] = i;
-	if (!tree->chart)
-		sort_by_rank(tree, nodes, nr);
-
-	/* lists of siblings, built from their ends */
-	first = mem_zalloc((size_t)tree->nr * sizeof(*first));
-	next = mem_zalloc((size_t)tree->nr * sizeof(*next));
-	for (uint32_t i = nr; i-- > 0;) {
-		uint32_t parent = tree->nodes[nodes[i]].parent;
-
-		next[nodes[i]] = first[parent];
-		first[parent] = nodes[i];
-	}
-	free(nodes);
-
-	layout->frames = mem_alloc(((size_t)nr + 1) * sizeof(*layout->frames));
-	for (uint32_t node = 0, depth = 0;;) {
-		layout->frames[layout->nr++] = (struct layout_frame){node, depth};
-		layout->max_depth = MAX_OF(layout->max_depth, depth);
-		if (first[node]) {
-			node = first[node];
-			depth++;
-			continue;
-		}
-		while (node && !next[node]) {
-			node = tree->nodes[node].parent;
-			depth--;
-		}
-		if (!node)
-			break;
-		node = next[node];
-	}
-	free(first);
-	free(next);
+	place_frames(layout);
 }
 
 void layout_release(struct layout *layout)
