@@ -6,6 +6,7 @@
 #include "render/source.h"
 #include "render/xmlout.h"
 #include "share/mem.h"
+#include "share/num.h"
 #include "share/svgdata.h"
 
 #define FLUID_WIDTH 1200 /* without scripting, where no width was asked for */
@@ -37,14 +38,20 @@ static void put_number(struct output *out, double value)
 {
 	char text[32];
 	long long hundredths = (long long)(value * 100 + (value < 0 ? -0.5 : 0.5));
-	int size = snprintf(text, sizeof(text), "%s%lld.%02d", hundredths < 0 ? "-" : "",
-	                    llabs(hundredths) / 100, (int)(llabs(hundredths) % 100));
+	uint64_t left = (uint64_t)llabs(hundredths);
+	size_t size = 0;
 
-	while (text[size - 1] == '0')
-		size--;
-	if (text[size - 1] == '.')
-		size--;
-	output_add(out, text, (size_t)size);
+	if (hundredths < 0)
+		text[size++] = '-';
+	size += num_format_u64(text + size, left / 100);
+	left %= 100;
+	if (left) {
+		text[size++] = '.';
+		text[size++] = (char)('0' + left / 10);
+		if (left % 10)
+			text[size++] = (char)('0' + left % 10);
+	}
+	output_add(out, text, size);
 }
 
 static void put_attribute(struct output *out, const char *name, double value)
