@@ -17,8 +17,13 @@ struct cursor {
 	bool bad;
 };
 
+/* data: NULL where size is 0, as an empty section has it */
 static inline struct cursor cursor_of(const uint8_t *data, size_t size)
 {
+	static const uint8_t nothing[1];
+
+	if (!data)
+		data = nothing; /* it is added to, and copied from */
 	return (struct cursor){data, data + size, false};
 }
 
