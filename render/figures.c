@@ -31,9 +31,13 @@ static uint64_t hundredths(weight_fx part, weight_fx whole)
 char *figure_percent(char *out, weight_fx part, weight_fx whole)
 {
 	uint64_t value = hundredths(part, whole);
+	size_t size = num_format_u64(out, value / 100);
 
-	snprintf(out, FIGURE_TEXT, "%llu.%02u%%", (unsigned long long)(value / 100),
-	         (unsigned)(value % 100));
+	out[size++] = '.';
+	out[size++] = (char)('0' + value / 10 % 10);
+	out[size++] = (char)('0' + value % 10);
+	out[size++] = '%';
+	out[size] = '\0';
 	return out;
 }
 

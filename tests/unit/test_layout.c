@@ -161,6 +161,27 @@ Test(layout, more_stacks_than_one_batch)
 	frametree_release(&tree);
 }
 
+/* Stacks that leave each other at every depth, in either order, with fractions and ends midway. */
+Test(layout, chains_give_way)
+{
+	static const char *const stacks[] = {"a;b;c;d", "a;b;x;y",   "a;b;c;d",
+	                                     "a;b",     "a;b;c;d;e", "q"};
+	const char *wanted = "0 all 0+22.5; 1 a 0+21; 2 b 0+21; 3 c 0+14.5; 4 d 0+14.5; 5 e 0+5; "
+	                     "3 x 14.5+2.5; 4 y 14.5+2.5; 1 q 21+1.5; ";
+	const double counts[] = {4.5, 2.5, 5, 4, 5, 1.5};
+
+	for (size_t turn = 0; turn < ARRAY_SIZE(stacks); turn++) {
+		struct frametree tree;
+
+		begin(&tree, 1);
+		for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+			size_t at = (turn + i) % ARRAY_SIZE(stacks);
+			add(&tree, stacks[at], counts[at], 0);
+		}
+		EXPECT(drawn(&tree, 0, false, 1), wanted);
+	}
+}
+
 Test(layout, sum_beyond_64_bits_is_refused)
 {
 	struct frametree tree;
