@@ -143,10 +143,12 @@ static bool say_losses(const struct run *run)
 		         num_format_grouped(nr, run->format_report.nr_bad),
 		         run->format_report.first_bad);
 	if (report->left_out[0])
-		msg_note("left out: samples %s; --event NAME or --all-events folds them",
+		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
+		         "folds them",
 		         report->left_out);
 	if (run->format_report.nr_left_out)
-		msg_note("left out: %s samples of other events; --event NAME or --all-events folds "
+		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
+		         "folds "
 		         "them",
 		         num_format_grouped(nr, run->format_report.nr_left_out));
 	if (report->instead[0])

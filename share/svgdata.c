@@ -259,7 +259,7 @@ int svgdata_to_folded(struct slice picture, struct buf *out, struct err *err)
 		rc = read_frames(&block, out, err);
 	}
 	if (rc < 0 && !*err->text)
-		err_set(err, "its data is damaged near byte %zu of it",
+		err_set(err, "its data is damaged near byte %zu",
 		        block.text.size - block.rest.size);
 	buf_release(&block.text);
 	free(block.names);

@@ -189,7 +189,7 @@ folds "B13 --count period" "$two" --count period <<-'END'
 make_recording "$work/two" "my %o = (pipe => 1); $two"
 expect "an event that is not there" 2 "no event 'cylces' in .*: instructions, page-faults" \
 	fold --event cylces "$work/two"
-expect "what was left out is said" 0 "left out: samples 1 of 'page-faults'" fold "$work/two"
+expect "what was left out is said" 0 "samples of other events are left out: 1 of 'page-faults'" fold "$work/two"
 hybrid="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME');
 	\$r->event(type => 0, config => 0x400000000, ids => [1]);
 	\$r->event(type => 0, config => 0x800000000, ids => [2]); $task
