@@ -330,7 +330,8 @@ static void uncount(struct recording *rec)
 	report->nr_samples = rec->counted.nr_samples;
 	report->nr_filtered = rec->counted.nr_filtered;
 	rec->first_time = rec->last_time = 0;
-	memset(rec->cpus, 0, rec->nr_cpu_words * sizeof(*rec->cpus));
+	if (rec->nr_cpu_words) /* NULL where no sample tells its CPU */
+		memset(rec->cpus, 0, rec->nr_cpu_words * sizeof(*rec->cpus));
 	rec->nr_cpus = 0;
 }
 
