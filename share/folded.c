@@ -185,10 +185,23 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/*
+ * "# key: value", whatever the value ends in, where nothing in the line parts
+ * frames: other tools write such lines too. Else "#" and no digit at the end.
+ */
 static bool is_header(struct slice line)
 {
-	return line.size && line.at[0] == '#' && (line.size == 1 || line.at[1] == ' ') &&
-	       !is_digit(line.at[line.size - 1]);
+	size_t key = 2;
+
+	if (!line.size || line.at[0] != '#' || (line.size > 1 && line.at[1] != ' '))
+		return false;
+	while (key < line.size && (line.at[key] == '-' || line.at[key] == '_' ||
+	                           (line.at[key] >= 'a' && line.at[key] <= 'z')))
+		key++;
+	if (key > 2 && key + 1 < line.size && line.at[key] == ':' && line.at[key + 1] == ' ' &&
+	    !memchr(line.at, ';', line.size))
+		return true;
+	return !is_digit(line.at[line.size - 1]);
 }
 
 static struct slice trim_end(struct slice line)

@@ -4,7 +4,9 @@
  *   file    = { header | stack } ;
  *   header  = "# " key ": " value "\n" ;   value never ends in a digit; one
  *             that would is put in double quotes, so that tools which know no
- *             headers skip the line as malformed
+ *             headers skip the line as malformed;
+ *             readers take "# word: value" for a header all the same where
+ *             it holds no ";", since other tools do not know this rule
  *   stack   = frame { ";" frame } " " count [ " " count ] "\n" ;
  *   frame   = one or more bytes of UTF-8 without ";" and control bytes; it
  *             may hold blanks and end in digits; the root comes first

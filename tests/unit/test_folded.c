@@ -40,6 +40,8 @@ Test(folded, rows)
 	        {"B33 exponent is bad", "a 1e3\nb 1\n", "b", "1", "0", 1, 1, 1},
 	        {"negative is bad", "a -1\nb 1\n", "b", "1", "0", 1, 1, 1},
 	        {"too large is bad", "a 18446744073709551616\nb 1\n", "b", "1", "0", 1, 1, 1},
+	        {"a foreign header", "# duration: 1855785\na 1\n", "a", "1", "0", 1, 1, 0},
+	        {"a root that looks like one", "# x: y;a 2\n", "# x: y;a", "2", "0", 1, 1, 0},
 	        {"header is no stack", "# event: cycles\na 1\n", "a", "1", "0", 1, 1, 0},
 	};
 
