@@ -31,7 +31,10 @@ void *mem_zalloc(size_t size)
 
 void *mem_cleared(size_t size)
 {
-	return memset(mem_alloc(size), 0, size);
+	void *p = mem_alloc(size);
+
+	memset(p, 0, size);
+	return p;
 }
 
 void *mem_resize(void *old, size_t nr, size_t size)
