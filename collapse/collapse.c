@@ -41,7 +41,7 @@ struct run {
 static const char *filter_of_recordings(const struct options *options)
 {
 	const struct recording_options *recording = &options->recording;
-	const struct recording_filter *filter = &recording->filter;
+	const struct measure_filter *filter = &recording->filter;
 
 	return filter->nr_comms                          ? "--comm" :
 	       filter->nr_pids                           ? "--pid" :

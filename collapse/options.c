@@ -195,7 +195,7 @@ static int parse_seconds(const char *text, size_t size, uint64_t *ns)
 }
 
 /* "FROM,TO" in seconds; either may be left out. */
-static int parse_time(struct recording_filter *filter, const char *arg, struct err *err)
+static int parse_time(struct measure_filter *filter, const char *arg, struct err *err)
 {
 	const char *comma = strchr(arg, ',');
 	size_t size = comma ? (size_t)(comma - arg) : strlen(arg);
@@ -348,7 +348,7 @@ static int take_option(struct options *options, int option, const char *arg, str
 	static const char *const recursions[] = {"direct", "cycles"};
 	static const char *const compats[] = {"flamegraph"};
 	struct recording_options *recording = &options->recording;
-	struct recording_filter *filter = &recording->filter;
+	struct measure_filter *filter = &recording->filter;
 	int choice;
 
 	switch ((enum option)option) {
@@ -375,7 +375,7 @@ static int take_option(struct options *options, int option, const char *arg, str
 		return 0;
 	case OPT_COUNT:
 		choice = one_of(arg, counts, ARRAY_SIZE(counts), "count", err);
-		recording->count = (enum recording_count)MAX_OF(choice, 0);
+		recording->count = (enum measure_count)MAX_OF(choice, 0);
 		options->format.count = MAX_OF(choice, 0);
 		return MIN_OF(choice, 0);
 	case OPT_WALL:
@@ -383,7 +383,7 @@ static int take_option(struct options *options, int option, const char *arg, str
 		/* fall through */
 	case OPT_OFF_CPU:
 		recording->off_cpu = true;
-		recording->count = RECORDING_TIME;
+		recording->count = MEASURE_TIME;
 		return 0;
 	case OPT_SPLIT:
 		recording->split_state = true;

@@ -6,6 +6,7 @@
 #include "collapse/choose.h"
 #include "collapse/records/deferred.h"
 #include "collapse/records/deltas.h"
+#include "collapse/measure.h"
 #include "collapse/offcpu.h"
 #include "collapse/records/reorder.h"
 #include "collapse/samples.h"
@@ -118,69 +119,14 @@ static void begin(struct recording *rec, const struct session *old)
 	/* weights that an event does not tell fail; a later event must not fail for the first */
 	if (!old && !rec->options->events && !rec->options->all_events && !rec->options->off_cpu &&
 	    !rec->options->check && !rec->options->samples &&
-	    rec->options->count == RECORDING_SAMPLES)
+	    rec->options->count == MEASURE_SAMPLES)
 		rec->first_choice = first_selected(rec);
 	if (!old && rec->symbolizer && rec->options->nr_threads > 1 && first_selected(rec) &&
 	    !first_selected(rec)->attr.exclude_kernel)
 		symbolizer_prefetch(rec->symbolizer);
 }
 
-/* ---- which samples, and their weight ---- */
-
-static bool has_number(const int64_t *list, size_t nr, int64_t value)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (list[i] == value)
-			return true;
-	return nr == 0;
-}
-
-static bool is_wanted(struct recording *rec, const struct sample *sample,
-                      const struct thread *thread)
-{
-	const struct recording_filter *filter = &rec->options->filter;
-	const char *comm;
-
-	if (!has_number(filter->pids, filter->nr_pids, sample->pid) ||
-	    !has_number(filter->tids, filter->nr_tids, sample->tid) ||
-	    !has_number(filter->cpus, filter->nr_cpus, sample->cpu))
-		return false;
-	if (sample->time < filter->time_from || (filter->time_to && sample->time > filter->time_to))
-		return false;
-	if (!filter->nr_comms)
-		return true;
-	comm = strtab_text(&rec->session.texts, session_comm(&rec->session, thread));
-	for (size_t i = 0; i < filter->nr_comms; i++)
-		if (strcmp(filter->comms[i], comm) == 0)
-			return true;
-	return false;
-}
-
-/* False where the event does not tell. See --count in the manual page. */
-static bool weigh(const struct recording_options *options, const struct event *event,
-                  const struct sample *sample, weight_fx *weight)
-{
-	const struct perf_event_attr *attr = &event->attr;
-
-	switch (options->count) {
-	case RECORDING_SAMPLES:
-		*weight = weight_from_u64(1);
-		return true;
-	case RECORDING_PERIOD:
-		*weight = weight_from_u64(sample->period);
-		return sample->has_period;
-	case RECORDING_TIME:
-		/* microseconds */
-		if (strcmp(event_unit(event), "nanoseconds") == 0 && sample->has_period)
-			*weight = (weight_fx)sample->period * (WEIGHT_ONE / 1000);
-		else if (attr->freq && attr->sample_freq)
-			*weight = weight_from_u64(1000000) / attr->sample_freq;
-		else
-			return false;
-		return true;
-	}
-	return false;
-}
+/* ---- counting samples ---- */
 
 static void note_cpu(struct recording *rec, uint32_t cpu)
 {
@@ -222,14 +168,14 @@ static void count_sample(struct recording *rec, const struct event *event,
 	}
 	if (rec->options->off_cpu) {
 		counted = count_time(rec, event, sample, thread);
-	} else if (weigh(rec->options, event, sample, &weight)) {
+	} else if (measure_weigh(rec->options->count, event, sample, &weight)) {
 		counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
 	} else {
 		err_set(&rec->err, "event '%s' was recorded without %s; use --count samples",
 		        event->name,
-		        rec->options->count == RECORDING_TIME ? "a frequency, so samples stand for "
-		                                                "no certain time" :
-		                                                "periods");
+		        rec->options->count == MEASURE_TIME ? "a frequency, so samples stand for "
+		                                              "no certain time" :
+		                                              "periods");
 		rec->has_failed = true;
 		return;
 	}
@@ -281,7 +227,7 @@ static void count_decoded(struct recording *rec, const struct event *event, stru
 {
 	const struct thread *thread = session_thread(&rec->session, sample->pid, sample->tid);
 
-	if (!is_wanted(rec, sample, thread))
+	if (!measure_wants(&rec->options->filter, &rec->session, sample, thread))
 		rec->report->nr_filtered++;
 	else if (sample->nr_group > 1)
 		count_group(rec, event, sample, thread);
@@ -576,14 +522,14 @@ static void set_event(const struct recording *rec, const struct event *event,
 	else
 		folded_header_set(header, "event", "%.*s", (int)base.size, base.at);
 	switch (rec->options->count) {
-	case RECORDING_SAMPLES:
+	case MEASURE_SAMPLES:
 		folded_header_set(header, "unit", "samples");
 		break;
-	case RECORDING_PERIOD:
+	case MEASURE_PERIOD:
 		folded_header_set(header, "unit", "%s",
 		                  rec->stacks.options.event_root ? "events" : event_unit(event));
 		break;
-	case RECORDING_TIME:
+	case MEASURE_TIME:
 		folded_header_set(header, "unit", "microseconds");
 		break;
 	}

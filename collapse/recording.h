@@ -9,29 +9,20 @@
 #define COLLAPSE_RECORDING_H
 
 #include "collapse/formats/format.h"
+#include "collapse/measure.h"
 #include "collapse/stacks.h"
 #include "collapse/names/symbolize.h"
 #include "share/compat.h"
-
-/* Lists of numbers and names to keep; empty = keep all. */
-struct recording_filter {
-	const char **comms;
-	int64_t *pids, *tids, *cpus;
-	size_t nr_comms, nr_pids, nr_tids, nr_cpus;
-	uint64_t time_from, time_to; /* ns on the clock of the recording; 0 = no bound */
-};
-
-enum recording_count { RECORDING_SAMPLES, RECORDING_PERIOD, RECORDING_TIME };
 
 struct recording_options {
 	const char *const *events; /* --event, NULL-terminated; NULL = the first */
 	bool all_events;
 	unsigned nr_threads; /* to use at most; 0 counts as one */
-	enum recording_count count;
+	enum measure_count count;
 	bool off_cpu;     /* time off the CPU, from context switches (offcpu.h) */
 	bool wall;        /* that, and samples on the CPU as time */
 	bool split_state; /* why a thread was off the CPU, as the innermost frame */
-	struct recording_filter filter;
+	struct measure_filter filter;
 	struct stacks_options stacks;
 	struct symbolize_options symbolize; /* names is set by recording_fold() */
 	struct module_options modules;

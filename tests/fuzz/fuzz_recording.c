@@ -20,7 +20,7 @@ static void fold(const char *path, const struct recording_options *options)
 		return;
 	folder_init(&folder);
 	if (recording_fold(in, options, &folder, &header, &report, &err) == 0 &&
-	    options->count == RECORDING_SAMPLES &&
+	    options->count == MEASURE_SAMPLES &&
 	    folder.total != weight_from_u64(report.nr_samples))
 		abort();
 	folder_release(&folder);
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	fold(path, &options);
 	options.all_events = false;
-	options.count = RECORDING_PERIOD;
+	options.count = MEASURE_PERIOD;
 	options.stacks.frames.only = ONLY_USER;
 	fold(path, &options);
 	close(fd);
