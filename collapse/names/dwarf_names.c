@@ -101,7 +101,7 @@ void dwarf_add_scopes(struct dwarf_place place, struct buf *to)
 	struct {
 		uint64_t off;
 		uint16_t tag;
-	} open[MAX_SCOPES];
+	} open[MAX_SCOPES] = {0}; /* (the analyzer loses sight of depth) */
 	size_t depth = 0;
 
 	if (!has_scopes(unit->language))
