@@ -317,19 +317,18 @@ static int fill(struct input *in, struct err *err)
 		if (fill_raw(in, err) < 0)
 			return -1;
 		if (!has_raw(in) && !(in->coding == CODING_ZSTD && in->in_frame)) {
-			in->at_end = true;
+			/* a failure must come again for a caller that asks again */
 			if (in->in_frame)
 				return err_set(err, "'%s' ends inside its compressed data",
 				               in->name);
+			in->at_end = true;
 			return 0;
 		}
 		made = decode(in, buf->at + in->end, buf->capacity - in->end, err);
 		if (made < 0)
 			return -1;
-		if (made == 0 && in->raw_at_end && !has_raw(in)) {
-			in->at_end = true;
+		if (made == 0 && in->raw_at_end && !has_raw(in))
 			return err_set(err, "'%s' ends inside its compressed data", in->name);
-		}
 		if (made == 0)
 			continue;
 		in->end += (size_t)made;

@@ -46,6 +46,7 @@ check "99 Hz: at most half of perf record's CPU time, frame pointers" [ $((2 * f
 check "99 Hz: at most half of perf record's CPU time, with stack copies" [ $((2 * ours)) -le "$perf" ]
 
 # ---- nothing lost at 4,000 Hz for 10 s under load ----
+load 12
 collect -F 4000 -a --duration 10 >"$work/stream" 2>"$work/err"
 check "4,000 Hz for 10 s under load of every CPU: nothing lost" grep -q ' 0 lost' "$work/err"
 check "4,000 Hz: most samples were taken" awk -v cpus="$(nproc)" '
