@@ -14,7 +14,7 @@ typedef int progress_function(struct debuginfod_client *client, long a, long b);
 /* One for the process: the library keeps a connection open in its client. */
 static struct {
 	bool tried;
-	void *library;
+	void *handle;
 	struct debuginfod_client *client;
 	find_function *find_debug, *find_program;
 	void (*end)(struct debuginfod_client *client);
@@ -50,14 +50,14 @@ static void connect_once(const struct module_options *options)
 	server.tried = true;
 	clock_gettime(CLOCK_MONOTONIC, &server.deadline);
 	server.deadline.tv_sec += options->debuginfod_seconds;
-	server.library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!server.library)
+	server.handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!server.handle)
 		return;
-	*(void **)&begin = dlsym(server.library, "debuginfod_begin");
-	*(void **)&set_progress = dlsym(server.library, "debuginfod_set_progressfn");
-	*(void **)&server.end = dlsym(server.library, "debuginfod_end");
-	*(void **)&server.find_debug = dlsym(server.library, "debuginfod_find_debuginfo");
-	*(void **)&server.find_program = dlsym(server.library, "debuginfod_find_executable");
+	*(void **)&begin = dlsym(server.handle, "debuginfod_begin");
+	*(void **)&set_progress = dlsym(server.handle, "debuginfod_set_progressfn");
+	*(void **)&server.end = dlsym(server.handle, "debuginfod_end");
+	*(void **)&server.find_debug = dlsym(server.handle, "debuginfod_find_debuginfo");
+	*(void **)&server.find_program = dlsym(server.handle, "debuginfod_find_executable");
 	if (!begin || !set_progress || !server.end || !server.find_debug || !server.find_program)
 		return;
 	server.client = begin();
@@ -92,9 +92,9 @@ void debuginfod_close(void)
 {
 	if (server.client)
 		server.end(server.client);
-	if (server.library)
-		dlclose(server.library);
+	if (server.handle)
+		dlclose(server.handle);
 	server.client = NULL;
-	server.library = NULL;
+	server.handle = NULL;
 	server.tried = false;
 }
