@@ -748,6 +748,7 @@ void recording_shares(const struct recording_report *report, const struct folder
 	weight_fx total = all->total - written->total;
 	uint64_t nr_truncated = all->nr_truncated - written->nr_truncated;
 	const char *unit = folded_header_get(header, "unit");
+	double unresolved;
 
 	if (!total)
 		return;
@@ -760,8 +761,10 @@ void recording_shares(const struct recording_report *report, const struct folder
 		folded_header_set(header, "truncated", "%.3g %% of samples",
 		                  (double)nr_truncated * 100 /
 		                          (double)(all->nr_samples - written->nr_samples));
-	folded_header_set(header, "unresolved", "%.1f %% of %s",
-	                  weight_to_double(all->unresolved - written->unresolved) * 100 /
-	                          weight_to_double(total),
-	                  unit ? unit : "samples");
+	unresolved = weight_to_double(all->unresolved - written->unresolved) * 100 /
+	             weight_to_double(total);
+	/* a share that is not zero must not look like it */
+	folded_header_set(header, "unresolved",
+	                  unresolved > 0 && unresolved < 0.05 ? "%.1g %% of %s" : "%.1f %% of %s",
+	                  unresolved, unit ? unit : "samples");
 }

@@ -347,9 +347,12 @@ static void honesty_line(const struct drawing *d, struct buf *line)
 
 	for (size_t i = 0; d->picture->header && i < ARRAY_SIZE(fields); i++) {
 		const char *value = folded_header_get(d->picture->header, fields[i]);
+		weight_fx amount;
 		char *label;
 
-		if (!value || (value[0] == '0' && !strchr("123456789.", value[1] ? value[1] : ' ')))
+		if (!value ||
+		    (weight_parse(value, strspn(value, "0123456789."), &amount) == WEIGHT_OK &&
+		     !amount))
 			continue;
 		label = mem_printf("%s ", fields[i]);
 		add_part(line, label, value);
