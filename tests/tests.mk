@@ -84,6 +84,11 @@ golden-update: all ## rewrite the golden files from what the tools print now
 check-fleet: all ## many machines: ClickHouse table, loader and queries, 10 million rows (installs the server)
 	samples/fleet/check
 
+MINUTES ?= 20
+.PHONY: soak
+soak: all ## collect into an archive for MINUTES under a wearing load, then judge sizes, gaps and sums
+	tests/soak/run $(MINUTES)
+
 .PHONY: bench bench-save
 bench: all $(BUILD)/bench/measure $(BUILD)/bench/unwind ## costs of every tool beside a yardstick, in one table
 	tests/bench/run $(BENCH)
