@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
@@ -68,6 +65,21 @@ bool caps_in_namespace(void)
 	    sscanf(line, "%lu %lu %lu", &inside, &outside, &count) != 3)
 		return false;
 	return count != UINT32_MAX;
+}
+
+void caps_keep(uint64_t keep)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, held) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(held); i++, keep >>= 32) {
+		held[i].permitted &= (uint32_t)keep;
+		held[i].effective &= (uint32_t)keep;
+		held[i].inheritable = 0;
+	}
+	syscall(SYS_capset, &header, held);
 }
 
 void caps_raise_descriptors(void)

@@ -16,6 +16,12 @@
 #include "share/compat.h"
 #include "share/err.h"
 
+#include <linux/capability.h>
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38 /* since Linux 5.8 */
+#endif
+
 /* perf_event_open failed with errno `failure`, which becomes err->code. Returns -1. */
 int caps_explain(const struct event *event, const struct target *target,
                  const struct sampling *sampling, int failure, struct err *err);
@@ -31,6 +37,14 @@ bool caps_filtered(void);
 
 /* This process lives in a user namespace other than the first. */
 bool caps_in_namespace(void);
+
+#define CAPS_BIT(capability) (1ull << (capability))
+
+/*
+ * Gives up all capabilities of the calling thread, and of threads that it
+ * starts later, but those whose CAPS_BIT is in keep. Source: capset(2).
+ */
+void caps_keep(uint64_t keep);
 
 /* The descriptor limit, raised to what the hard limit allows. */
 void caps_raise_descriptors(void);

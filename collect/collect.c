@@ -53,6 +53,17 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+/*
+ * The capabilities that are still needed once everything is open: a file gets
+ * its name at the end, in a folder that may be somebody else's.
+ */
+static uint64_t capabilities_to_keep(const struct settings *settings)
+{
+	bool to_file = settings->output && strcmp(settings->output, "-") != 0;
+
+	return to_file ? CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) : 0;
+}
+
 /* ---- recording ---- */
 
 static void between_processes(void *arg)
@@ -369,10 +380,11 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	recout_features(&run->rec, argc, argv, attr->use_clockid ? attr->clockid : -1);
 	if (settings->zstd_level && recout_compress(&run->rec, settings->zstd_level, err) < 0)
 		return -1;
-	if (run->by_signal)
-		return 0;
-	say_what_was_given_up(&run->recorder);
-	tell_existing(run);
+	if (!run->by_signal) {
+		say_what_was_given_up(&run->recorder);
+		tell_existing(run);
+	}
+	caps_keep(capabilities_to_keep(settings));
 	return 0;
 }
 
@@ -470,6 +482,7 @@ static int run_counting(struct settings *settings)
 	        .nr_runs =
 	                settings->nr_runs ? (unsigned int)MIN_OF(settings->nr_runs, 1000000u) : 1,
 	        .stdout_is_ours = !settings->output,
+	        .keep_capabilities = capabilities_to_keep(settings),
 	        .on_interval = print_interval,
 	        .arg = &counting,
 	};

@@ -285,6 +285,9 @@ static int run_once(struct count *count, struct err *err)
 		close_all(&run);
 		return -1;
 	}
+	/* no run is to be opened after the last */
+	if (count->nr_done + 1 == count->nr_runs)
+		caps_keep(count->keep_capabilities);
 	wait_for_end(&run, start);
 	elapsed = (double)(now_ns() - start) / 1e9;
 	end_child(count);

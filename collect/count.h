@@ -34,6 +34,7 @@ struct count {
 	uint64_t interval_ns; /* 0 = one result at the end */
 	unsigned int nr_runs; /* of a command; at least 1 */
 	bool stdout_is_ours;
+	uint64_t keep_capabilities; /* the others are given up once the last run is open */
 	/* called after each interval; may be NULL */
 	void (*on_interval)(const struct count *count, void *arg);
 	void *arg;

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <linux/capability.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -37,10 +36,8 @@ static void print_identity(struct output *out)
 		const char *name;
 		int number;
 	} capabilities[] = {
-	        {"CAP_PERFMON", 38},
-	        {"CAP_SYS_ADMIN", CAP_SYS_ADMIN},
-	        {"CAP_SYS_PTRACE", CAP_SYS_PTRACE},
-	        {"CAP_IPC_LOCK", CAP_IPC_LOCK},
+	        {"CAP_PERFMON", CAP_PERFMON},       {"CAP_SYS_ADMIN", CAP_SYS_ADMIN},
+	        {"CAP_SYS_PTRACE", CAP_SYS_PTRACE}, {"CAP_IPC_LOCK", CAP_IPC_LOCK},
 	        {"CAP_SYSLOG", CAP_SYSLOG},
 	};
 	struct buf held = {0};

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/recout.h"
 
+#include "collect/caps.h"
 #include "collect/zstream.h"
 #include "share/mem.h"
 #include "share/perfrec.h"
@@ -77,6 +78,8 @@ static void *write_blocks(void *arg)
 	size_t queued;
 	int failure;
 
+	/* the descriptor is open: writing to it takes no rights */
+	caps_keep(0);
 	pthread_mutex_lock(&rec->lock);
 	for (;;) {
 		while (!rec->first && !rec->ending)

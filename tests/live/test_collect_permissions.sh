@@ -15,6 +15,7 @@ trap 'echo $before >$paranoid; rm -rf "$work"' EXIT
 # an ordinary user reaches neither the checkout nor root's temporary folder
 chmod 755 "$work"
 cp "$BIN/collect" "$work/tool"
+cp "$BIN/libcollect-signal.so" "$work"
 gcc -O1 -o "$work/spin" -xc - <<'SPIN'
 #include <time.h>
 int main(void) { volatile long n = 0; while (clock() < CLOCKS_PER_SEC * 6 / 10) for (int i = 0; i < 1000000; i++) n++; return 0; }
@@ -97,6 +98,28 @@ for errno in 1 38; do
 	expect "seccomp filter with errno $errno: as an ordinary user" 2 "a seccomp filter refuses perf_event_open" \
 		nobody ./deny $errno "$tool" -o /dev/null -e cpu-clock:u -p $$
 done
+
+# ---- capabilities are given up once everything is open ----
+# effective FILE-OF-PID...: the capabilities of each thread, once each
+effective() {
+	sleep 0.7
+	sed -n 's/^CapEff:[[:space:]]*//p' /proc/"$(pgrep -P $! -x tool || echo $!)"/task/*/status | sort -u | tr '\n' ' '
+	wait
+}
+"$tool" -q -F 99 -a --duration 1.5 >/dev/null &
+check "capabilities: none while the whole machine is recorded" [ "$(effective)" = "0000000000000000 " ]
+"$tool" -q -F 99 -a --duration 1.5 -o data &
+check "capabilities: to name a file at the end, and no others, with -o" \
+	[ "$(effective)" = "0000000000000000 000000000000000a " ]
+mkdir theirs && chown 65534 theirs && chmod 700 theirs
+expect "capabilities: a file in somebody else's folder gets its name" 0 samples \
+	"$tool" -F 99 -a --duration 0.2 -o theirs/data
+check "capabilities: it is there" test -s theirs/data
+"$tool" -q --sampler signal -F 99 -- sleep 1.5 >/dev/null 2>&1 &
+check "capabilities: none with the signal sampler" [ "$(effective)" = "0000000000000000 " ]
+"$tool" --count -e task-clock -- sleep 1.5 >/dev/null &
+check "capabilities: none while counting" [ "$(effective)" = "0000000000000000 " ]
+check "capabilities: the command keeps its own" [ "$("$tool" -q -o data -- grep CapEff /proc/self/status)" = "$(grep CapEff /proc/self/status)" ]
 
 # ---- the diagnosis ----
 nobody "$tool" --check >table 2>err
