@@ -84,10 +84,10 @@ $(sampler): collect/preload/sampler.c collect/sigring.h share/compat.h
 # one file that runs on any Linux of the same processor
 .PHONY: static
 static: bin/collect-static ## build collect as one static file, to copy to a server
-$(BUILD)/static/zstream.o: collect/zstream.c
+$(BUILD)/static/library.o: collect/library.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(our_cflags) $(CPPFLAGS) $(CFLAGS) -DSTATIC_PROGRAM -c -o $@ $<
-bin/collect-static: $(BUILD)/collect/collect.o $(BUILD)/static/zstream.o $(BUILD)/libcollect.a $(BUILD)/libshare.a
+bin/collect-static: $(BUILD)/collect/collect.o $(BUILD)/static/library.o $(BUILD)/libcollect.a $(BUILD)/libshare.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LDLIBS)
 

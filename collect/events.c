@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/events.h"
 
+#include "collect/pfmnames.h"
 #include "collect/probes.h"
 #include "collect/sysevents.h"
 #include "share/mem.h"
@@ -239,6 +240,7 @@ static int parse_event(struct event_list *events, const char *text, struct err *
 {
 	char name[48];
 	uint64_t config;
+	struct err pfm;
 
 	for (size_t i = 0; i < nr_event_names; i++) {
 		if (strcmp(event_names[i].name, text) != 0)
@@ -258,11 +260,17 @@ static int parse_event(struct event_list *events, const char *text, struct err *
 		return probes_parse(events, text, err);
 	if (strchr(text, '/'))
 		return sysevents_pmu(events, text, err);
-	if (strchr(text, ':'))
-		return sysevents_tracepoints(events, text, err);
 	if (parse_raw(events, text, strlen(text)))
 		return 0;
-	return unknown_event(text, err);
+	if (strchr(text, ':') && !strstr(text, "::") &&
+	    sysevents_tracepoints(events, text, err) == 0)
+		return 0;
+	if (pfmnames_parse(events, text, &pfm) == 0)
+		return 0;
+	if (pfm.text[0])
+		return err_set(err, "%s", pfm.text);
+	/* with a colon it is a tracepoint that is not there, which is said already */
+	return strchr(text, ':') ? -1 : unknown_event(text, err);
 }
 
 /* Whether an event of this name needs no asking of the kernel. */

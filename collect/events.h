@@ -10,6 +10,7 @@
  *   item     = event [ ":" modifiers ] | "{" list "}" [ ":" modifiers ] ;
  *   event    = name | "r" HEX | pmu "/" term { "," term } "/" | "mem:" ADDR [ ":" rwx ]
  *            | SUBSYSTEM ":" EVENT          tracepoints, "*" and "?" match
+ *            | [ PMU "::" ] EVENT { ":" UMASK }   names of libpfm4
  *            | "uprobe:" FILE ":" SYMBOL [ "+" OFFSET ] | "uretprobe:" FILE ":" SYMBOL
  *            | "usdt:" FILE ":" PROVIDER ":" NAME
  *            | "kprobe:" SYMBOL [ "+" OFFSET ] | "kretprobe:" SYMBOL ;

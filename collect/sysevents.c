@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/sysevents.h"
 
+#include "collect/pfmnames.h"
 #include "collect/procfile.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -320,12 +321,15 @@ struct name_list {
 	size_t nr, capacity;
 };
 
-static void add_name(const char *name, const char *about UNUSED, void *arg)
+static void add_name(const char *name, const char *about, void *arg)
 {
 	struct name_list *list = arg;
+	const char *of_pmu = strstr(name, "::");
 
 	MEM_GROW(list->at, list->nr, list->capacity);
 	list->at[list->nr++] = mem_strdup(name);
+	if (of_pmu)
+		add_name(of_pmu + 2, about, arg);
 }
 
 char *sysevents_nearest(const char *text)
@@ -381,6 +385,7 @@ void sysevents_each(void (*visit)(const char *name, const char *about, void *arg
 		free_list(names, nr_names);
 	}
 	free_list(pmus, nr_pmus);
+	pfmnames_each(visit, arg);
 	tracefs = sysevents_tracefs(&err);
 	if (tracefs)
 		each_tracepoint(tracefs, "*", "*", list_tracepoint, &list);

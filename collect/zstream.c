@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/zstream.h"
 
+#include "collect/library.h"
 #include "share/mem.h"
 
 #include <dlfcn.h>
@@ -23,30 +24,13 @@ struct zstream {
 	unsigned int (*is_error)(size_t code);
 };
 
-#ifdef STATIC_PROGRAM
-
-/* A static program that calls dlopen needs the very libc it was linked with. */
-static void *load_library(void)
-{
-	return NULL;
-}
-
-#else
-
-static void *load_library(void)
-{
-	return dlopen("libzstd.so.1", RTLD_NOW);
-}
-
-#endif
-
 struct zstream *zstream_new(int level, struct err *err)
 {
 	struct zstream *stream = mem_zalloc(sizeof(*stream));
 	void *(*create)(void) = NULL;
 	size_t (*init)(void *, int) = NULL;
 
-	stream->library = load_library();
+	stream->library = library_open("libzstd.so.1");
 	if (stream->library) {
 		create = dlsym(stream->library, "ZSTD_createCStream");
 		init = dlsym(stream->library, "ZSTD_initCStream");

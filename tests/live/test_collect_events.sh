@@ -121,6 +121,24 @@ else
 	skip "tracepoints: not root"
 fi
 
+# ---- names of libpfm4 ----
+if ldconfig -p | grep -q 'libpfm\.so\.4'; then
+	recorded "libpfm4: its name of cpu-clock" 300 spin 0 -e perf::PERF_COUNT_SW_CPU_CLOCK -F 999
+	check "libpfm4: named in the stream" grep -q perf::PERF_COUNT_SW_CPU_CLOCK: <(script -G -F event <"$work/data")
+	export LIBPFM_FORCE_PMU=skl # a processor of which the names are known
+	check "libpfm4: events and unit masks are listed with a description" \
+		grep -q '^skl::INST_RETIRED:ANY_P  *[A-Z]' <(collect --list 'skl::INST_*')
+	expect "libpfm4: an unknown unit mask" 64 "'skl::INST_RETIRED:NOSUCH': libpfm4 says: invalid" \
+		collect -e skl::INST_RETIRED:NOSUCH -- true
+	expect "libpfm4: a misspelt name" 64 "unknown event 'INST_RETIRD'; did you mean 'INST_RETIRED'" \
+		collect -e INST_RETIRD -- true
+	unset LIBPFM_FORCE_PMU
+else
+	skip "libpfm4: the library is not here"
+fi
+check "collect is linked with libc alone" \
+	[ "$(readelf -d "$BIN/collect" | sed -nE 's/.*NEEDED.*\[(.*)\]/\1/p' | grep -vE '^lib(c|m|pthread|dl|asan|ubsan|tsan|gcc_s|rt)\.so')" = "" ]
+
 # ---- what people mistype ----
 expect "a misspelt event" 64 "unknown event 'cpu-clok'; did you mean 'cpu-clock'" collect -e cpu-clok -- true
 expect "an unknown modifier" 64 "unknown modifiers 'z' of event 'cpu-clock'" collect -e cpu-clock:z -- true

@@ -201,3 +201,27 @@ Test(sampling, periods)
 	cr_assert_not(events.at[2].attr.freq);
 	event_list_release(&events);
 }
+
+/* What libpfm4 knows of a processor that is not ours. */
+Test(events, names_of_libpfm4)
+{
+	struct event_list events = {0};
+	struct err err = {0};
+
+	setenv("LIBPFM_FORCE_PMU", "skl", 1);
+	if (events_parse(&events, "INST_RETIRED:ANY_P:u,skl::BR_MISP_RETIRED:CONDITIONAL", &err) <
+	    0) {
+		cr_assert(strstr(err.text, "libpfm") || strstr(err.text, "no tracepoint"), "%s",
+		          err.text);
+		cr_skip_test("libpfm4 is not here");
+	}
+	cr_assert_eq(events.nr, 2);
+	/* event select 0xc0; 0xc5 with unit mask 1: Intel SDM volume 3, tables of events */
+	cr_assert_eq(events.at[0].attr.config & 0xffff, 0xc0);
+	cr_assert_eq(events.at[1].attr.config & 0xffff, 0x1c5);
+	cr_assert_eq(events.at[0].attr.type, PERF_TYPE_RAW);
+	cr_assert(events.at[0].attr.exclude_kernel);
+	cr_assert_not(events.at[1].attr.exclude_kernel);
+	cr_assert_str_eq(events.at[0].name, "INST_RETIRED:ANY_P:u");
+	event_list_release(&events);
+}
