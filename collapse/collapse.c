@@ -147,10 +147,13 @@ static bool say_losses(const struct run *run)
 		         "folds them",
 		         report->left_out);
 	if (run->format_report.nr_left_out)
-		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
-		         "folds "
-		         "them",
-		         num_format_grouped(nr, run->format_report.nr_left_out));
+		msg_note("%s are left out: %s%s",
+		         run->format_report.left_out ? run->format_report.left_out :
+		                                       "samples of other events",
+		         num_format_grouped(nr, run->format_report.nr_left_out),
+		         run->format_report.left_out ?
+		                 "" :
+		                 "; --event NAME or --all-events folds them");
 	if (report->instead[0])
 		msg_note("%s; --event names another one", report->instead);
 	if (unresolved > 0.5 && !run->options.recording.stacks.no_symbols)

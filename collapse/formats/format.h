@@ -35,7 +35,8 @@ struct format_report {
 	uint64_t nr_samples;  /* records that became weight */
 	uint64_t nr_lost;     /* samples that the recorder says it lost */
 	uint64_t nr_bad;      /* malformed records, stepped over */
-	uint64_t nr_left_out; /* whole records left out by choice (other events) */
+	uint64_t nr_left_out; /* whole records left out by choice */
+	const char *left_out; /* what they are, for people; NULL: samples of other events */
 	char first_bad[200];  /* "line 12: ..." or "offset 345: ..." */
 	char unit[24];        /* "samples", "microseconds", "bytes", ... */
 	char event[64];       /* name of what was folded, or "" */

@@ -10,7 +10,9 @@
  *   bcc        frames, then "-  comm (pid)" or "comm [pid]", then the count;
  *              profile(8), offcputime(8), stackcount(8)
  *   systemtap  " 0xaddr : function+0xoff/0xsize [module]", then the count;
- *              print_backtrace(), sprint_ubacktrace()
+ *              print_backtrace(), sprint_ubacktrace(); or frames of Lua,
+ *              "@FILE:LINE", "C:0xaddr", "builtin#N", with or without a count;
+ *              openresty-systemtap-toolkit, ngx-sample-lua-bt, ngx-lua-bt
  *
  * Kernel and user parts of one stack may be parted by blank lines or "--".
  */
@@ -28,6 +30,7 @@ struct blocks {
 	uint64_t line;
 	bool is_open;    /* bpftrace: inside of @[ ] */
 	bool is_sample;  /* dtrace: a stack of its own, not an aggregation */
+	bool is_lua;     /* systemtap: a stack needs no count */
 	struct buf comm; /* dtrace: of that sample */
 };
 
@@ -244,12 +247,35 @@ static bool line_bcc(struct blocks *b, struct slice line)
 
 /* ---- systemtap ---- */
 
+static bool is_lua_frame(struct slice line)
+{
+	const char *colon = line.size ? memrchr(line.at, ':', line.size) : NULL;
+
+	if (slice_starts(line, "@"))
+		return colon && slice_is_digits(slice_from(line, (size_t)(colon + 1 - line.at)));
+	return slice_starts(line, "C:0x") || slice_starts(line, "builtin#");
+}
+
 static int detect_systemtap(struct slice head, bool is_all UNUSED)
 {
+	struct slice line = head;
+
+	line.size = slice_find(head, "\n");
+	if (is_lua_frame(slice_trim(line)))
+		return 70;
 	return slice_starts(slice_trim(head), "0x") && head_has(head, " : ") &&
 	                       head_has(head, "/0x") ?
 	               80 :
 	               0;
+}
+
+/* One backtrace that was asked for once is printed without a count. */
+static bool end_lua(struct blocks *b)
+{
+	bool is_whole = b->is_lua && b->callers.nr;
+
+	b->is_lua = false;
+	return !is_whole || close_block(b, weight_from_u64(1));
 }
 
 static bool line_systemtap(struct blocks *b, struct slice line)
@@ -259,9 +285,14 @@ static bool line_systemtap(struct blocks *b, struct slice line)
 	weight_fx weight;
 
 	if (!text.size)
-		return true;
+		return end_lua(b);
 	if (is_number(text, &weight))
 		return close_block(b, weight);
+	if (is_lua_frame(text)) {
+		b->is_lua = true;
+		callers_add(&b->callers, b->folder, text);
+		return true;
+	}
 	if (colon < text.size)
 		text = slice_from(text, colon + 3);
 	text.size = slice_find(text, " [");
@@ -287,7 +318,7 @@ static int parse_blocks(struct input *in, struct folder *folder,
 			break;
 		}
 	}
-	if (rc == 0 && !end_sample(&b))
+	if (rc == 0 && (!end_sample(&b) || !end_lua(&b)))
 		rc = -1;
 	if (rc == 0 && b.callers.nr)
 		format_bad(report, "line %llu: the last stack has no count",
@@ -311,4 +342,4 @@ static int parse_blocks(struct input *in, struct folder *folder,
 BLOCKS(dtrace, "dtrace aggregations of stack() and ustack()");
 BLOCKS(bpftrace, "bpftrace maps keyed by kstack or ustack");
 BLOCKS(bcc, "bcc profile, offcputime, stackcount: stacks as blocks");
-BLOCKS(systemtap, "SystemTap backtraces with counts");
+BLOCKS(systemtap, "SystemTap backtraces with counts, and those of Lua");

@@ -5,7 +5,10 @@
  *   gdb           "Thread N (...):", "#0  0xADDR in NAME (ARGS) at FILE:LINE"; gdb(1)
  *   eu-stack      "TID N:", "#0  0xADDR NAME - MODULE"; eu-stack(1), pstack(1)
  *   jstack        '"NAME" #N ... ', "   java.lang.Thread.State: STATE",
- *                 "at CLASS.METHOD(FILE:LINE)"; jstack(1), JRockit, javacore
+ *                 "at CLASS.METHOD(FILE:LINE)"; jstack(1), JRockit
+ *   javacore      '3XMTHREADINFO "NAME" ..., state:S', "4XESTACKTRACE at ...",
+ *                 "4XENATIVESTACK NAME+0xOFF (...)"; Eclipse OpenJ9
+ *                 documentation, Java dump, THREADS
  *   faulthandler  "Thread 0xID (most recent call first):",
  *                 '  File "PATH", line N in NAME'; Python library reference
  *   goroutines    "goroutine N [STATE]:", "NAME(ARGS)", "\tFILE:LINE"; Go runtime
@@ -30,6 +33,8 @@ struct threads {
 	struct buf name;
 	bool is_in_thread, is_too_large;
 	bool is_left_out; /* --value asks for another state */
+	bool is_repeated; /* javacore: the current thread comes again among all */
+	bool has_java_frames;
 };
 
 /* ---- the thread at hand ---- */
@@ -41,6 +46,7 @@ static void end_thread(struct threads *t)
 
 	if (t->is_in_thread && t->is_left_out) {
 		t->report->nr_left_out++;
+		t->report->left_out = "threads in other states";
 	} else if (t->is_in_thread && (t->callers.nr || t->name.size)) {
 		if (t->options->by_comm && t->name.size)
 			node = folder_child(folder, node,
@@ -52,7 +58,7 @@ static void end_thread(struct threads *t)
 		t->is_too_large =
 		        !format_count(folder, node, weight_from_u64(1), t->report, t->err);
 	}
-	t->is_in_thread = t->is_left_out = false;
+	t->is_in_thread = t->is_left_out = t->has_java_frames = false;
 	callers_reset(&t->callers);
 }
 
@@ -185,20 +191,23 @@ static int detect_jstack(struct slice head, bool is_all UNUSED)
 	return head_has(head, "java.lang.Thread.State:") && head_has(head, "at ") ? 80 : 0;
 }
 
-/* "at java.base/CLASS.METHOD(FILE:LINE)" to "CLASS.METHOD". */
+/* "at java.base/CLASS.METHOD(FILE:LINE)" to "CLASS.METHOD", with --srcline " FILE:LINE". */
 static void add_java_frame(struct threads *t, struct slice text)
 {
+	struct buf name = {0};
 	size_t open;
 
 	text = slice_trim(slice_from(text, 3));
+	buf_add(&name, text.at, slice_find(text, "("));
 	/* JRockit writes signatures: the place in the source is the last pair */
 	for (open = text.size; open && text.at[open - 1] != '('; open--)
 		;
-	if (open > 1)
-		text.size = open - 1;
-	if (!t->options->srcline)
-		text.size = slice_find(text, "(");
-	add_frame(t, text);
+	if (t->options->srcline && open && slice_ends(text, ")")) {
+		buf_char(&name, ' ');
+		buf_add(&name, text.at + open, text.size - open - 1);
+	}
+	add_frame(t, (struct slice){name.at, name.size});
+	buf_release(&name);
 }
 
 static void line_jstack(struct threads *t, struct slice line)
@@ -222,6 +231,105 @@ static void line_jstack(struct threads *t, struct slice line)
 		end_thread(t);
 	}
 }
+
+/* ---- IBM Java and OpenJ9 ---- */
+
+static int detect_javacore(struct slice head, bool is_all UNUSED)
+{
+	return slice_starts(head, "3XMTHREADINFO ") || head_has(head, "\n3XMTHREADINFO ") ||
+	                       head_has(head, "\n1XMTHDINFO ") ||
+	                       head_has(head, "subcomponent dump routine") ?
+	               92 :
+	               0;
+}
+
+/* The text behind the tag of a line, or false where the tag is another. */
+static bool cut_tag(struct slice line, const char *tag, struct slice *text)
+{
+	size_t size = strlen(tag);
+
+	if (!slice_starts(line, tag) || (line.size > size && !strchr(" \t", line.at[size])))
+		return false;
+	*text = slice_trim(slice_from(line, size));
+	return true;
+}
+
+static void begin_javacore_thread(struct threads *t, struct slice text)
+{
+	struct slice name = text, state;
+	const char *end;
+
+	if (*text.at == '"' && (end = memrchr(text.at, '"', text.size)) > text.at)
+		name = (struct slice){text.at + 1, (size_t)(end - text.at) - 1};
+	begin_thread(t, name);
+	state = slice_from(text, slice_find(text, " state:") + 7);
+	state.size = slice_find(state, ",");
+	t->is_left_out = t->options->value && !slice_equals(state, t->options->value);
+}
+
+/* "at java/lang/Object.wait(Object.java:221(Compiled Code))" as other JVMs write it */
+static void add_javacore_frame(struct threads *t, struct slice text)
+{
+	struct buf name = {0};
+
+	if (slice_starts(text, "at "))
+		text = slice_from(text, 3);
+	buf_add(&name, text.at, slice_find(text, "("));
+	for (size_t i = 0; i < name.size; i++)
+		if (name.at[i] == '/')
+			name.at[i] = '.';
+	text = slice_from(text, name.size + 1);
+	text.size = MIN_OF(slice_find(text, "("), slice_find(text, ")"));
+	if (t->options->srcline && text.size)
+		buf_printf(&name, " %.*s", (int)MIN_OF(text.size, (size_t)1000), text.at);
+	add_frame(t, (struct slice){name.at, name.size});
+	buf_release(&name);
+}
+
+/* "NAME+0x41 (FILE:LINE, 0xADDR [FILE+0xOFF])", or the brackets alone: "[FILE]" */
+static void add_native_frame(struct threads *t, struct slice text)
+{
+	size_t end = MIN_OF(slice_find(text, "+0x"), slice_find(text, " (")),
+	       bracket = slice_find(text, "[");
+	struct buf name = {0};
+
+	if (slice_starts(text, "(") && bracket < text.size) {
+		buf_add(&name, text.at + bracket, end > bracket ? end - bracket : 1);
+		buf_char(&name, ']');
+		text = (struct slice){name.at, name.size};
+	} else {
+		text.size = end;
+	}
+	add_frame(t, text);
+	buf_release(&name);
+}
+
+/*
+ * Below the Java methods of a thread lie those of the VM, which run them: they
+ * are taken only where there are no others.
+ */
+static void line_javacore(struct threads *t, struct slice line)
+{
+	struct slice text;
+
+	if (slice_starts(line, "1XM")) {
+		end_thread(t);
+		t->is_repeated = slice_starts(line, "1XMCURTHDINFO");
+	} else if (slice_starts(line, "0SECTION")) {
+		end_thread(t);
+	} else if (t->is_repeated) {
+		return;
+	} else if (cut_tag(line, "3XMTHREADINFO", &text) && text.size) {
+		begin_javacore_thread(t, text);
+	} else if (cut_tag(line, "4XESTACKTRACE", &text)) {
+		t->has_java_frames = true;
+		add_javacore_frame(t, text);
+	} else if (cut_tag(line, "4XENATIVESTACK", &text) && !t->has_java_frames) {
+		add_native_frame(t, text);
+	}
+}
+
+/* ---- Java exceptions ---- */
 
 static int detect_exceptions(struct slice head, bool is_all UNUSED)
 {
@@ -374,6 +482,8 @@ THREADS(gdb, "gdb", "threads", "gdb `thread apply all bt`, pstack: a sample a th
 THREADS(eu_stack, "eu-stack", "threads", "eu-stack: a sample a thread");
 THREADS(jstack, "jstack", "threads",
         "Java thread dumps: jstack, JRockit; values: RUNNABLE, WAITING, ...");
+THREADS(javacore, "javacore", "threads",
+        "Java dumps of IBM's JVM and OpenJ9; values: states as R, CW, P, B");
 THREADS(exceptions, "exceptions", "exceptions", "Java exceptions in logs: a sample an exception");
 THREADS(faulthandler, "faulthandler", "threads", "Python faulthandler dumps: a sample a thread");
 THREADS(goroutines, "goroutines", "goroutines", "Go goroutine dumps: a sample a goroutine");

@@ -25,6 +25,7 @@
 	X(pprof_cpu) \
 	X(pprof_heap) \
 	X(pprof_contention) \
+	X(pprof_threads) \
 	X(pprof_raw) \
 	X(pprof_traces) \
 	X(simpleperf) \
@@ -32,6 +33,7 @@
 	X(stackprof) \
 	X(pstats) \
 	X(mojo) \
+	X(austin) \
 	X(art_trace) \
 	X(heaptrack) \
 	X(xctrace) \
@@ -41,9 +43,12 @@
 	X(bpftrace) \
 	X(bcc) \
 	X(systemtap) \
+	X(ljp) \
+	X(wcp) \
 	X(gdb) \
 	X(eu_stack) \
 	X(jstack) \
+	X(javacore) \
 	X(exceptions) \
 	X(faulthandler) \
 	X(goroutines) \

@@ -149,6 +149,7 @@ static int take_metric(struct mojo *mojo, bool is_wanted, struct err *err)
 	}
 	if (value < 0) { /* memory that was given back */
 		mojo->report->nr_left_out++;
+		mojo->report->left_out = "measurements of freed memory";
 		return 0;
 	}
 	return format_count(mojo->folder, mojo->node, weight_from_u64((uint64_t)value),

@@ -18,16 +18,12 @@
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
+#include "collapse/formats/addrmap.h"
 #include "collapse/formats/idmap.h"
 #include "share/mem.h"
 #include "share/num.h"
 
 #include <math.h>
-
-struct map {
-	uint64_t start, end, offset;
-	struct slice file;
-};
 
 struct words {
 	const uint8_t *at, *end;
@@ -37,8 +33,7 @@ struct words {
 
 struct reading {
 	struct folder *folder;
-	struct map *maps;
-	size_t nr_maps, maps_capacity;
+	struct addrmap maps;
 	struct idmap java_names; /* address -> name id */
 };
 
@@ -107,41 +102,6 @@ static int next_sample(struct words *words, uint64_t *count, const struct words 
 	return 1;
 }
 
-static bool next_word(struct slice *rest, struct slice *word)
-{
-	while (rest->size && *rest->at == ' ') {
-		rest->at++;
-		rest->size--;
-	}
-	*word = (struct slice){rest->at, 0};
-	while (rest->size && *rest->at != ' ') {
-		rest->at++;
-		rest->size--;
-		word->size++;
-	}
-	return word->size > 0;
-}
-
-/* "START-END PERMS OFFSET DEV INODE FILE" as in /proc/PID/maps */
-static void take_map(struct reading *reading, struct slice line)
-{
-	struct slice range, perms, offset, skip, file = {0};
-	struct map map = {0};
-	const char *dash;
-
-	if (!next_word(&line, &range) || !next_word(&line, &perms) || !next_word(&line, &offset) ||
-	    !next_word(&line, &skip) || !next_word(&line, &skip) || !next_word(&line, &file))
-		return;
-	dash = memchr(range.at, '-', range.size);
-	if (!dash || num_parse_hex(range.at, (size_t)(dash - range.at), &map.start) ||
-	    num_parse_hex(dash + 1, (size_t)(range.at + range.size - dash - 1), &map.end) ||
-	    num_parse_hex(offset.at, offset.size, &map.offset))
-		return;
-	map.file = file;
-	MEM_GROW(reading->maps, reading->nr_maps, reading->maps_capacity);
-	reading->maps[reading->nr_maps++] = map;
-}
-
 /* " 0x0000006 com.example.Name (File.java:12)" */
 static void take_java_name(struct reading *reading, struct slice line)
 {
@@ -149,7 +109,7 @@ static void take_java_name(struct reading *reading, struct slice line)
 	const char *bracket;
 	uint64_t value;
 
-	if (!next_word(&line, &address) || !slice_starts(address, "0x") ||
+	if (!slice_word(&line, &address) || !slice_starts(address, "0x") ||
 	    num_parse_hex(address.at, address.size, &value))
 		return;
 	while (line.size && *line.at == ' ') {
@@ -173,7 +133,7 @@ static void take_text(struct reading *reading, struct slice rest, bool is_java)
 		if (is_java)
 			take_java_name(reading, line);
 		else
-			take_map(reading, line);
+			addrmap_take(&reading->maps, line);
 		rest.size -= line.size + (end != NULL);
 		rest.at += line.size + (end != NULL);
 	}
@@ -183,25 +143,12 @@ static uint32_t address_name(const struct reading *reading, uint64_t address)
 {
 	uint32_t id = idmap_get(&reading->java_names, address);
 	char text[300];
-	int size;
+	size_t size;
 
 	if (id != UINT32_MAX)
 		return id;
-	size = snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
-	for (size_t i = 0; i < reading->nr_maps; i++) {
-		const struct map *map = &reading->maps[i];
-		const char *slash, *base = map->file.at;
-
-		if (address < map->start || address >= map->end)
-			continue;
-		slash = memrchr(map->file.at, '/', map->file.size);
-		base = slash ? slash + 1 : base;
-		size = snprintf(text, sizeof(text), "%.*s+0x%llx",
-		                (int)MIN_OF(map->file.at + map->file.size - base, 255), base,
-		                (unsigned long long)(address - map->start + map->offset));
-		break;
-	}
-	return folder_name(reading->folder, text, (size_t)size);
+	size = addrmap_name(&reading->maps, address, text, sizeof(text));
+	return folder_name(reading->folder, text, size);
 }
 
 static int fold(struct reading *reading, struct words words, uint64_t factor,
@@ -259,7 +206,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 		          (struct slice){(const char *)words.at, (size_t)(words.end - words.at)},
 		          version == 1);
 	result = fold(&reading, samples, value ? period : 1, report, err);
-	free(reading.maps);
+	addrmap_release(&reading.maps);
 	idmap_release(&reading.java_names);
 	return result;
 }
@@ -355,7 +302,7 @@ static bool take_text_sample(struct legacy_text *text, struct slice line)
 		return true;
 	}
 	rest = (struct slice){sign + 1, (size_t)(line.at + line.size - sign - 1)};
-	while (next_word(&rest, &word) && !num_parse_hex(word.at, word.size, &address)) {
+	while (slice_word(&rest, &word) && !num_parse_hex(word.at, word.size, &address)) {
 		MEM_GROW(text->stack, nr, text->stack_capacity);
 		text->stack[nr++] = text_name(text, address);
 	}
@@ -403,7 +350,7 @@ static int fold_text(struct legacy_text *text, struct slice all)
 	}
 	idmap_release(&text->names);
 	idmap_release(&text->reading.java_names);
-	free(text->reading.maps);
+	addrmap_release(&text->reading.maps);
 	free(text->stack);
 	return result;
 }
