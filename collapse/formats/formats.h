@@ -58,7 +58,9 @@
 	X(ghc_prof) \
 	X(vtune) \
 	X(vsprof) \
-	X(uftrace)
+	X(uftrace) \
+	X(hprof) \
+	X(xdebug)
 /* clang-format on */
 
 #endif

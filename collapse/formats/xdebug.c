@@ -1,0 +1,178 @@
+/*
+ * xdebug.c - function traces of PHP's Xdebug in its computerized format.
+ *
+ * Values: time (microseconds in each function alone), memory (bytes by which
+ * PHP's memory grew while the function was the innermost; what it shrank by is
+ * not taken off) and calls. The trace of one request after the other in a file
+ * is read as such.
+ *
+ * Source: Xdebug 2.9 to 3.2, src/tracing/trace_computerized.c, and its
+ * documentation, "Function Trace", xdebug.trace_format=1: fields parted by
+ * tabs: level, number, "0" = entry, "1" = exit, "R" = returned value, "A" =
+ * assignment; time in seconds, memory; of entries also name, user-defined,
+ * file that is included, file and line of the call, and parameters.
+ */
+#include "share/compat.h"
+#include "collapse/formats/format.h"
+
+#include "collapse/formats/callers.h"
+#include "share/mem.h"
+#include "share/num.h"
+
+#define DEPTH_MAX 65536
+
+enum { TIME, MEMORY, CALLS };
+
+static const char *const values[] = {"time", "memory", "calls"};
+static const char *const units[] = {"microseconds", "bytes", "calls"};
+
+struct trace {
+	struct folder *folder;
+	struct format_report *report;
+	struct err *err;
+	size_t value;
+	uint64_t line;
+	uint32_t *nodes; /* of the calls that are open; [0] is the root */
+	size_t nr, capacity;
+	weight_fx last; /* time or memory at the record before */
+	struct buf name;
+};
+
+static int detect(struct slice head, bool is_all UNUSED)
+{
+	return (slice_starts(head, "Version: ") || slice_starts(head, "TRACE START [")) &&
+	                       head_has(head, "TRACE START [") && head_has(head, "\t0\t") ?
+	               95 :
+	               0;
+}
+
+static int bad(struct trace *trace, const char *what, struct slice line)
+{
+	format_bad(trace->report, "line %llu: %s: %.*s", (unsigned long long)trace->line, what,
+	           (int)MIN_OF(line.size, (size_t)100), line.at);
+	return 0;
+}
+
+static struct slice next_field(struct slice *rest)
+{
+	const char *tab = rest->size ? memchr(rest->at, '\t', rest->size) : NULL;
+	struct slice field = {rest->at, tab ? (size_t)(tab - rest->at) : rest->size};
+
+	*rest = slice_from(*rest, field.size + 1);
+	return field;
+}
+
+/* Calls deeper than this are no longer open, however they ended. */
+static void close_below(struct trace *trace, uint64_t depth)
+{
+	trace->nr = (size_t)MIN_OF(trace->nr, depth + 1);
+}
+
+/* What has gone by since the record before belongs to the innermost open call. */
+static bool advance(struct trace *trace, weight_fx now)
+{
+	weight_fx delta = now > trace->last ? now - trace->last : 0;
+
+	trace->last = now;
+	return trace->nr < 2 || folder_count(trace->folder, trace->nodes[trace->nr - 1], delta);
+}
+
+/* NAME, 1, INCLUDED FILE, and of the call, not of what is called, FILE and LINE */
+static uint32_t frame(struct trace *trace, struct slice rest)
+{
+	struct slice name = next_field(&rest), included;
+
+	next_field(&rest);
+	included = next_field(&rest);
+	buf_reset(&trace->name);
+	buf_add(&trace->name, name.at, name.size);
+	if (included.size) {
+		buf_char(&trace->name, '(');
+		buf_add(&trace->name, included.at, included.size);
+		buf_char(&trace->name, ')');
+	}
+	return folder_name(trace->folder, trace->name.at, trace->name.size);
+}
+
+static int enter(struct trace *trace, uint64_t level, struct slice rest, struct slice line)
+{
+	uint32_t node;
+
+	if (!rest.size || level >= DEPTH_MAX)
+		return bad(trace, rest.size ? "it is too deep" : "a call without a name", line);
+	node = folder_child(trace->folder, trace->nodes[trace->nr - 1], frame(trace, rest));
+	MEM_GROW(trace->nodes, trace->nr, trace->capacity);
+	trace->nodes[trace->nr++] = node;
+	trace->report->nr_samples++;
+	if (trace->value == CALLS && !folder_count(trace->folder, node, WEIGHT_ONE))
+		return format_too_large(trace->err);
+	return 0;
+}
+
+static int take_line(struct trace *trace, struct slice line)
+{
+	struct slice rest = line, level_text = next_field(&rest), kind, time, memory;
+	weight_fx now = 0;
+	uint64_t level;
+
+	if (slice_starts(line, "TRACE START")) {
+		close_below(trace, 0);
+		trace->last = 0;
+		return 0;
+	}
+	if (!line.size || slice_starts(line, "Version: ") || slice_starts(line, "File format: ") ||
+	    slice_starts(line, "TRACE END"))
+		return 0;
+	next_field(&rest);
+	kind = next_field(&rest);
+	if (slice_equals(kind, "R") || slice_equals(kind, "A"))
+		return 0;
+	time = next_field(&rest);
+	memory = next_field(&rest);
+	if (trace->value == TIME && weight_parse(time.at, time.size, &now) == WEIGHT_OK)
+		now *= 1000000;
+	else if (trace->value == TIME || weight_parse(memory.at, memory.size, &now) != WEIGHT_OK)
+		return bad(trace, "it has no time and memory", line);
+	if (trace->value != CALLS && !advance(trace, now))
+		return format_too_large(trace->err);
+	if (!level_text.size) {
+		close_below(trace, 0); /* the end of the request */
+		return 0;
+	}
+	if (num_parse_u64(level_text.at, level_text.size, &level) || !level)
+		return bad(trace, "it has no level", line);
+	close_below(trace, level - 1);
+	if (slice_equals(kind, "0"))
+		return enter(trace, level, rest, line);
+	return slice_equals(kind, "1") ? 0 : bad(trace, "neither entry nor exit", line);
+}
+
+static int parse(struct input *in, struct folder *folder, const struct format_options *options,
+                 struct folded_header *header, struct format_report *report, struct err *err)
+{
+	struct trace trace = {.folder = folder, .report = report, .err = err, .nr = 1};
+	struct slice line;
+	int rc;
+
+	if (format_value(options, values, ARRAY_SIZE(values), TIME, &trace.value, err))
+		return -1;
+	format_values_note(header, values, ARRAY_SIZE(values));
+	format_unit(report, values[trace.value], units[trace.value]);
+	trace.nodes = mem_zalloc(16 * sizeof(*trace.nodes));
+	trace.capacity = 16;
+	while ((rc = input_line(in, &line, err)) > 0) {
+		trace.line = input_line_number(in);
+		if ((rc = take_line(&trace, line)) < 0)
+			break;
+	}
+	free(trace.nodes);
+	buf_release(&trace.name);
+	return rc;
+}
+
+const struct format format_xdebug = {
+        .name = "xdebug",
+        .about = "PHP Xdebug traces, computerized; values: time, memory, calls",
+        .detect = detect,
+        .parse = parse,
+};
