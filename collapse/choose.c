@@ -1,7 +1,8 @@
 #include "share/compat.h"
 #include "collapse/choose.h"
 
-#include "collapse/offcpu.h"
+#include "collapse/moves.h"
+#include "share/mem.h"
 
 static bool event_matches(const struct event *event, const char *name)
 {
@@ -28,41 +29,105 @@ static int no_such_event(const struct reader *reader, const char *name, struct e
 	return -1;
 }
 
+static int no_switches(const struct reader *reader, struct err *err)
+{
+	return err_set(err,
+	               "'%s' has no context switches with stacks; record them with "
+	               "collect --off-cpu, or perf record -g -e context-switches -c 1 "
+	               "--switch-events",
+	               input_name(reader->in));
+}
+
+/* Whether this one tells of wakeups better than that one: in the thread that wakes. */
+static bool wakes_better(const struct event *event, const struct event *than)
+{
+	return !than || strcmp(event->name, "sched:sched_waking") == 0;
+}
+
 /*
  * The event that is sampled when a thread leaves its CPU: sched:sched_switch
- * where there is one, since it says why. With wall the first event
+ * where there is one, since it says why; or the one that tells of waits when
+ * they are over. Those that tell of wakeups. For wall time the first event
  * that is sampled on the CPU too.
  */
-static int choose_switches(struct reader *reader, bool wall, struct event **chosen, struct err *err)
+static int choose_switches(struct reader *reader, const struct timing_options *options,
+                           struct err *err)
 {
 	struct events *events = &reader->events;
-	struct event *on_cpu = NULL;
+	struct event *chosen = NULL, *on_cpu = NULL, *waking = NULL;
+	bool has_waits = false;
 
 	for (size_t i = 0; i < events->nr; i++) {
 		struct event *event = events->at[i];
 
-		if (offcpu_is_switch(event)) {
-			if (!*chosen || event->attr.type == PERF_TYPE_TRACEPOINT)
-				*chosen = event;
+		if (moves_is_wait(event) || moves_is_left_out(event)) {
+			event->is_selected = has_waits = true;
+		} else if (moves_is_switch(event)) {
+			if (!chosen || event->attr.type == PERF_TYPE_TRACEPOINT)
+				chosen = event;
+		} else if (strcmp(event->name, "sched:sched_wakeup_new") == 0) {
+			event->is_selected = true;
+		} else if (moves_is_waking(event)) {
+			if (wakes_better(event, waking))
+				waking = event;
 		} else if (!on_cpu && !event_is_dummy(event)) {
 			on_cpu = event;
 		}
 	}
-	if (!*chosen)
+	if (!chosen && !has_waits)
+		return no_switches(reader, err);
+	if (chosen && (!has_waits || options->what == TIMING_TIMEHIST))
+		chosen->is_selected = true;
+	if (waking)
+		waking->is_selected = true;
+	else if (options->what == TIMING_RUN_QUEUE || options->by_waker)
 		return err_set(err,
-		               "'%s' has no context switches with stacks; record them with "
-		               "collect --off-cpu, or perf record -g -e context-switches -c 1 "
-		               "--switch-events",
+		               "'%s' does not tell who woke whom; record the event "
+		               "sched:sched_waking too, as collect --off-cpu does where tracefs "
+		               "can be read",
 		               input_name(reader->in));
-	(*chosen)->is_selected = true;
-	if (wall && !on_cpu)
+	if (options->what == TIMING_WALL && !on_cpu)
 		return err_set(err,
 		               "'%s' has no samples of what ran on the CPU; record an event such "
 		               "as cpu-clock beside the context switches",
 		               input_name(reader->in));
-	if (wall)
+	if (options->what == TIMING_WALL)
 		on_cpu->is_selected = true;
 	return 0;
+}
+
+/* "enter,exit"; a name may hold commas, as paths of probes do. */
+static int choose_pair(struct reader *reader, const char *pair, struct choice *choice,
+                       struct err *err)
+{
+	struct events *events = &reader->events;
+	char *name = mem_strdup(pair);
+	int result = -1;
+
+	for (const char *comma = strchr(pair, ','); comma && !choice->leave;
+	     comma = strchr(comma + 1, ',')) {
+		name[comma - pair] = '\0';
+		choice->enter = NULL;
+		for (size_t i = 0; i < events->nr; i++) {
+			struct event *event = events->at[i];
+
+			if (!choice->enter && event_matches(event, name))
+				choice->enter = event;
+			if (!choice->leave && event_matches(event, comma + 1))
+				choice->leave = event;
+		}
+		name[comma - pair] = ',';
+	}
+	name[strcspn(name, ",")] = '\0';
+	if (!choice->enter || !choice->leave) {
+		no_such_event(reader, choice->enter ? pair + strlen(name) + 1 : name, err);
+	} else {
+		events->at[choice->enter->index]->is_selected = true;
+		events->at[choice->leave->index]->is_selected = true;
+		result = 0;
+	}
+	free(name);
+	return result;
 }
 
 void choose_instead(struct reader *reader, const struct event *event)
@@ -74,17 +139,19 @@ void choose_instead(struct reader *reader, const struct event *event)
 		        events->at[i] == event || event_is_twin(events->at[i], event);
 }
 
-int choose_events(struct reader *reader, const struct recording_options *options, bool *is_mixed,
-                  struct err *err)
+int choose_events(struct reader *reader, const struct recording_options *options,
+                  struct choice *choice, struct err *err)
 {
 	struct events *events = &reader->events;
 	struct event *first = NULL;
 
-	*is_mixed = false;
-	if (options->off_cpu) {
-		if (choose_switches(reader, options->wall, &first, err) < 0)
-			return -1;
-	} else if (options->events) {
+	*choice = (struct choice){0};
+	/* times on and off the CPU are the one sum that unlike events make */
+	if (options->timing.what == TIMING_LATENCY)
+		return choose_pair(reader, options->timing.pair, choice, err);
+	if (options->timing.what)
+		return choose_switches(reader, &options->timing, err);
+	if (options->events) {
 		for (const char *const *name = options->events; *name; name++) {
 			bool is_found = false;
 
@@ -108,9 +175,6 @@ int choose_events(struct reader *reader, const struct recording_options *options
 		if (first)
 			choose_instead(reader, first);
 	}
-	/* time on and off the CPU is the one sum that unlike events make */
-	if (options->off_cpu)
-		return 0;
 	/* unlike events are never added up: each below a frame of its own */
 	first = NULL;
 	for (size_t i = 0; i < events->nr; i++) {
@@ -118,8 +182,8 @@ int choose_events(struct reader *reader, const struct recording_options *options
 			continue;
 		if (!first)
 			first = events->at[i];
-		*is_mixed |= events->at[i] != first && !event_is_twin(first, events->at[i]);
+		choice->is_mixed |= events->at[i] != first && !event_is_twin(first, events->at[i]);
 	}
-	*is_mixed |= options->all_events;
+	choice->is_mixed |= options->all_events;
 	return 0;
 }

@@ -31,6 +31,7 @@ struct run {
 
 	struct folder folder;
 	struct folded_header header;
+	struct histograms histograms; /* where --format asks for them */
 	struct recording_report report;
 	struct format_report format_report;
 };
@@ -103,6 +104,9 @@ static int fold_input(struct run *run, const char *path, struct output *out, str
 	} else if (!run->options.from && reader_knows((struct slice){head, size})) {
 		run->options.recording.samples = run->options.print_samples ? out : NULL;
 		run->options.recording.check = run->options.check ? out : NULL;
+		run->options.recording.timing.out = out;
+		if (run->options.is_histogram)
+			run->options.recording.timing.histograms = &run->histograms;
 		result = recording_fold(in, &run->options.recording, &run->folder, &run->header,
 		                        &run->report, err);
 	} else if (run->options.print_samples || run->options.check) {
@@ -342,9 +346,9 @@ static void end_on_signals(void)
 
 static int begin_archive(struct run *run, struct err *err)
 {
-	if (run->options.recording.off_cpu)
-		return err_set(err, "--archive does not go with --off-cpu and --wall: waits that "
-		                    "span intervals would be lost");
+	if (run->options.recording.timing.what)
+		return err_set(err, "--archive does not go with --off-cpu and other times: waits "
+		                    "that span intervals would be lost");
 	run->archive = archive_open(run->options.archive_dir, &run->options.archive, err);
 	if (!run->archive)
 		return -1;
@@ -386,6 +390,12 @@ static int write_stacks(struct run *run, struct output *out, struct err *err)
 		               "file with -o",
 		               run->options.to->name);
 	recording_shares(&run->report, &run->folder, &run->header);
+	if (run->options.recording.timing.what == TIMING_TIMEHIST)
+		return 0;
+	if (run->options.is_histogram) {
+		histograms_write(&run->histograms, &run->header, run->options.is_json, out);
+		return 0;
+	}
 	if (run->options.to)
 		return run->options.to->write(&run->folder, &run->header, out, err);
 	if (!run->options.no_header)
@@ -458,6 +468,7 @@ int main(int argc, char **argv)
 			status = fold_all(&run);
 			archive_close(run.archive);
 			folder_release(&run.folder);
+			histograms_release(&run.histograms);
 			folded_header_release(&run.header);
 		}
 	}

@@ -9,16 +9,14 @@ static bool has_number(const int64_t *list, size_t nr, int64_t value)
 	return nr == 0;
 }
 
-bool measure_wants(const struct measure_filter *filter, struct session *session,
-                   const struct sample *sample, const struct thread *thread)
+bool measure_wants_task(const struct measure_filter *filter, struct session *session,
+                        const struct sample *sample, const struct thread *thread)
 {
 	const char *comm;
 
 	if (!has_number(filter->pids, filter->nr_pids, sample->pid) ||
 	    !has_number(filter->tids, filter->nr_tids, sample->tid) ||
 	    !has_number(filter->cpus, filter->nr_cpus, sample->cpu))
-		return false;
-	if (sample->time < filter->time_from || (filter->time_to && sample->time > filter->time_to))
 		return false;
 	if (!filter->nr_comms)
 		return true;
@@ -27,6 +25,14 @@ bool measure_wants(const struct measure_filter *filter, struct session *session,
 		if (strcmp(filter->comms[i], comm) == 0)
 			return true;
 	return false;
+}
+
+bool measure_wants(const struct measure_filter *filter, struct session *session,
+                   const struct sample *sample, const struct thread *thread)
+{
+	if (sample->time < filter->time_from || (filter->time_to && sample->time > filter->time_to))
+		return false;
+	return measure_wants_task(filter, session, sample, thread);
 }
 
 bool measure_weigh(enum measure_count count, const struct event *event, const struct sample *sample,

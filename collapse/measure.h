@@ -19,6 +19,11 @@ struct measure_filter {
 
 enum measure_count { MEASURE_SAMPLES, MEASURE_PERIOD, MEASURE_TIME };
 
+/* Whatever the time. */
+bool measure_wants_task(const struct measure_filter *filter, struct session *session,
+                        const struct sample *sample, const struct thread *thread);
+
+/* And at that time. */
 bool measure_wants(const struct measure_filter *filter, struct session *session,
                    const struct sample *sample, const struct thread *thread);
 

@@ -3,70 +3,74 @@
 
 #include "share/mem.h"
 
-/* linux/perf_event.h 6.1: misc of PERF_RECORD_SWITCH and SWITCH_CPU_WIDE */
-#define MISC_SWITCH_OUT         (1 << 13)
-#define MISC_SWITCH_OUT_PREEMPT (1 << 14)
+struct offcpu_thread {
+	int32_t pid, tid;
+	struct offcpu_thread *next; /* in the list of all */
+	bool is_known, has_exited, is_forked;
 
-/*
- * The fields of sched:sched_switch (include/trace/events/sched.h, unchanged
- * from 2.6.3x to 6.18 in these places; also in the event's `format` file).
- */
-enum {
-	SCHED_PREV_STATE = 32, /* 8 bytes */
-	SCHED_NEXT_PID = 56,   /* 4 bytes */
-	SCHED_SIZE = 60,
+	bool is_waiting, is_left_out;
+	enum move_why why;
+	size_t entry, waker; /* of stacks; 0 = not told */
+	uint64_t since;      /* ns */
+	uint64_t woken;      /* ns; 0 = not since it left */
+
+	bool is_running; /* known to be, since running_since */
+	uint64_t running_since;
+	uint64_t owed_ns;     /* on the CPU, not yet charged to a sample */
+	size_t running_entry; /* of its last sample on the CPU */
 };
 
-/* include/linux/sched.h 6.1: what prev_state reports */
-enum {
-	TASK_INTERRUPTIBLE = 0x1,
-	TASK_UNINTERRUPTIBLE = 0x2,
-	TASK_STOPPED = 0x4,
-	TASK_TRACED = 0x8,
-	TASK_DEAD = 0x10 | 0x20, /* EXIT_DEAD, EXIT_ZOMBIE */
-};
-
-void offcpu_init(struct offcpu *offcpu, struct stacks *stacks, bool split_state)
+void offcpu_init(struct offcpu *offcpu, struct stacks *stacks, const struct offcpu_options *options)
 {
-	*offcpu = (struct offcpu){.stacks = stacks, .split_state = split_state, .nr_slots = 256};
-	offcpu->slots = mem_zalloc(offcpu->nr_slots * sizeof(*offcpu->slots));
+	*offcpu = (struct offcpu){.stacks = stacks, .options = *options};
+	bytid_init(&offcpu->threads, sizeof(struct offcpu_thread));
+	bytid_init(&offcpu->cpus, sizeof(uint64_t));
 }
 
 void offcpu_release(struct offcpu *offcpu)
 {
-	free(offcpu->slots);
+	bytid_release(&offcpu->threads);
+	bytid_release(&offcpu->cpus);
 	*offcpu = (struct offcpu){0};
 }
 
-static struct offcpu_thread *slot_of(struct offcpu_thread *slots, size_t nr_slots, int32_t tid)
+static struct offcpu_thread *thread_of(struct offcpu *offcpu, int32_t pid, int32_t tid)
 {
-	size_t at = hash_u64((uint32_t)tid, 0) & (nr_slots - 1);
+	struct offcpu_thread *thread = bytid_get(&offcpu->threads, tid);
 
-	while (slots[at].tid && slots[at].tid != tid)
-		at = (at + 1) & (nr_slots - 1);
-	return &slots[at];
+	if (!thread->is_known) {
+		thread->is_known = true;
+		thread->tid = tid;
+		thread->pid = -1;
+		thread->next = offcpu->latest;
+		offcpu->latest = thread;
+	}
+	if (pid >= 0)
+		thread->pid = pid;
+	return thread;
 }
 
-static struct offcpu_thread *thread_of(struct offcpu *offcpu, int32_t tid)
+static const struct thread *task_of(struct offcpu *offcpu, const struct offcpu_thread *thread)
 {
-	struct offcpu_thread *thread = slot_of(offcpu->slots, offcpu->nr_slots, tid);
+	struct session *session = offcpu->stacks->session;
+	const struct thread *task = session_find(session, thread->tid);
 
-	if (thread->tid)
-		return thread;
-	if (++offcpu->nr_threads > offcpu->nr_slots / 2) {
-		size_t nr_slots = offcpu->nr_slots * 2;
-		struct offcpu_thread *slots = mem_zalloc(nr_slots * sizeof(*slots));
+	return task ? task :
+	              session_thread(session, thread->pid >= 0 ? thread->pid : thread->tid,
+	                             thread->tid);
+}
 
-		for (size_t i = 0; i < offcpu->nr_slots; i++)
-			if (offcpu->slots[i].tid)
-				*slot_of(slots, nr_slots, offcpu->slots[i].tid) = offcpu->slots[i];
-		free(offcpu->slots);
-		offcpu->slots = slots;
-		offcpu->nr_slots = nr_slots;
-		thread = slot_of(slots, nr_slots, tid);
-	}
-	thread->tid = tid;
-	return thread;
+/* ---- counting ---- */
+
+/* What of [from, to) lies within the time asked for, in ns. */
+static uint64_t length_of(const struct offcpu *offcpu, uint64_t from, uint64_t to)
+{
+	const struct measure_filter *filter = offcpu->options.filter;
+
+	from = MAX_OF(from, filter->time_from);
+	if (filter->time_to)
+		to = MIN_OF(to, filter->time_to);
+	return to > from ? to - from : 0;
 }
 
 /* nanoseconds to microseconds, exactly */
@@ -76,27 +80,76 @@ static void charge(struct offcpu *offcpu, size_t entry, uint64_t ns)
 		offcpu->is_full = true;
 }
 
-static void end_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
+/* The stack of a thread of which no sample was taken; 0 where the filter leaves it out. */
+static size_t enter_unseen(struct offcpu *offcpu, const struct offcpu_thread *thread, uint64_t time)
+{
+	static const struct event nothing;
+	const struct thread *task = task_of(offcpu, thread);
+	const struct sample sample = {
+	        .pid = task->pid, .tid = task->tid, .cpu = UINT32_MAX, .time = time};
+
+	if (!measure_wants_task(offcpu->options.filter, offcpu->stacks->session, &sample, task))
+		return 0;
+	return stacks_enter(offcpu->stacks, &nothing, &sample, task);
+}
+
+static void count_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t from,
+                       uint64_t to)
 {
 	static const char *const states[] = {
-	        [OFFCPU_UNKNOWN] = "[waiting]", [OFFCPU_SLEEPING] = "[sleeping]",
-	        [OFFCPU_DISK] = "[disk]",       [OFFCPU_RUNNABLE] = "[runnable]",
-	        [OFFCPU_STOPPED] = "[stopped]",
+	        [WHY_UNKNOWN] = "[waiting]",   [WHY_SLEEPING] = "[sleeping]", [WHY_DISK] = "[disk]",
+	        [WHY_RUNNABLE] = "[runnable]", [WHY_STOPPED] = "[stopped]",
 	};
 	size_t entry = thread->entry;
+	uint64_t ns = length_of(offcpu, from, to);
+	bool is_unseen = !entry && !thread->is_left_out;
 
-	thread->is_waiting = false;
-	if (thread->why == OFFCPU_DEAD || time <= thread->since)
-		return;
-	offcpu->nr_waits++;
+	if (is_unseen)
+		entry = enter_unseen(offcpu, thread, to);
 	if (!entry) {
-		offcpu->nr_no_stack++;
+		offcpu->nr_filtered++;
 		return;
 	}
-	if (offcpu->split_state)
+	if (ns < offcpu->options.min_ns) {
+		offcpu->nr_short++;
+		offcpu->short_ns += ns;
+		return;
+	}
+	offcpu->nr_waits++;
+	offcpu->nr_no_stack += is_unseen;
+	if (offcpu->options.histograms)
+		histograms_add(offcpu->options.histograms,
+		               strtab_slice(&offcpu->stacks->session->texts,
+		                            session_comm(offcpu->stacks->session,
+		                                         task_of(offcpu, thread))),
+		               ns);
+	if (offcpu->options.by_state)
 		entry = stacks_extend(offcpu->stacks, entry, states[thread->why]);
-	charge(offcpu, entry, time - thread->since);
+	if (offcpu->options.by_waker && thread->waker)
+		entry = stacks_join(offcpu->stacks, entry, thread->waker);
+	charge(offcpu, entry, ns);
 }
+
+static void forget_wait(struct offcpu_thread *thread)
+{
+	thread->is_waiting = thread->is_left_out = false;
+	thread->why = WHY_UNKNOWN;
+	thread->entry = thread->waker = 0;
+	thread->woken = 0;
+}
+
+static void end_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
+{
+	if (thread->why != WHY_DEAD) {
+		if (!offcpu->options.run_queue && thread->is_waiting)
+			count_wait(offcpu, thread, thread->since, time);
+		else if (offcpu->options.run_queue && thread->woken)
+			count_wait(offcpu, thread, thread->woken, time);
+	}
+	forget_wait(thread);
+}
+
+/* ---- what threads do ---- */
 
 static void start_running(struct offcpu_thread *thread, uint64_t time)
 {
@@ -104,56 +157,51 @@ static void start_running(struct offcpu_thread *thread, uint64_t time)
 	thread->running_since = time;
 }
 
-static void stop_running(struct offcpu_thread *thread, uint64_t time)
+static void stop_running(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
 {
-	if (thread->is_running && time > thread->running_since)
-		thread->owed_ns += time - thread->running_since;
+	if (thread->is_running)
+		thread->owed_ns += length_of(offcpu, thread->running_since, time);
 	thread->is_running = false;
 }
 
-/* A wait whose end was lost is forgotten: nobody knows how long it was. */
-static void begin_wait(struct offcpu_thread *thread, uint64_t time, size_t entry)
+/* It was there before the recording, and nothing was heard of it until now. */
+static bool is_silent(const struct offcpu_thread *thread)
 {
-	stop_running(thread, time);
-	thread->is_waiting = !thread->has_exited;
-	thread->why = OFFCPU_UNKNOWN;
-	thread->entry = entry;
-	thread->since = time;
+	return !thread->is_waiting && !thread->is_running && !thread->is_forked &&
+	       !thread->has_exited && !thread->since && !thread->running_entry;
 }
 
 static void come_back(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
 {
-	if (thread->is_waiting)
-		end_wait(offcpu, thread, time);
-	start_running(thread, time);
+	if (offcpu->options.wall && is_silent(thread)) {
+		thread->is_waiting = true;
+		thread->since = offcpu->first_time;
+	}
+	end_wait(offcpu, thread, time);
+	/* told twice, by a sample and by a record */
+	if (!thread->is_running)
+		start_running(thread, time);
 }
 
-void offcpu_running(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
-                    const struct thread *thread)
+static void begin_wait(struct offcpu *offcpu, struct offcpu_thread *thread, const struct move *move)
 {
-	struct offcpu_thread *running;
-	size_t entry;
+	uint64_t *switched = bytid_get(&offcpu->cpus, (int32_t)move->cpu);
 
-	offcpu->last_time = MAX_OF(offcpu->last_time, sample->time);
-	if (sample->tid <= 0)
-		return;
-	running = thread_of(offcpu, sample->tid);
-	entry = stacks_enter(offcpu->stacks, event, sample, thread);
-	/* sampled on its way out: that time goes on until the switch is seen */
-	if (!running->is_waiting)
-		stop_running(running, sample->time);
-	if (entry) {
-		charge(offcpu, entry, running->owed_ns);
-		running->owed_ns = 0;
-		running->running_entry = entry;
+	if (thread->is_waiting && thread->why != WHY_DEAD) {
+		offcpu->nr_unreturned++;
+		come_back(offcpu, thread, MAX_OF(thread->since, *switched));
 	}
-	if (!running->is_waiting)
-		start_running(running, sample->time);
+	stop_running(offcpu, thread, move->time);
+	forget_wait(thread);
+	thread->is_waiting = !thread->has_exited;
+	thread->why = move->why;
+	thread->since = move->time;
+	*switched = move->time;
 }
 
 static void settle(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
 {
-	stop_running(thread, time);
+	stop_running(offcpu, thread, time);
 	if (thread->running_entry)
 		charge(offcpu, thread->running_entry, thread->owed_ns);
 	else
@@ -162,118 +210,158 @@ static void settle(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t
 	thread->running_entry = 0;
 }
 
-bool offcpu_is_switch(const struct event *event)
+static void begin_or_end_life(struct offcpu *offcpu, struct offcpu_thread *thread,
+                              const struct move *move)
 {
-	const struct perf_event_attr *attr = &event->attr;
-
-	return (attr->type == PERF_TYPE_SOFTWARE &&
-	        attr->config == PERF_COUNT_SW_CONTEXT_SWITCHES) ||
-	       strcmp(event->name, "sched:sched_switch") == 0;
+	settle(offcpu, thread, move->time);
+	offcpu->nr_unreturned += thread->is_waiting && thread->why != WHY_DEAD;
+	thread->has_exited = move->kind == MOVE_EXIT;
+	/* at time 0 the recorder tells what was there before */
+	thread->is_forked = move->kind == MOVE_FORK && move->time;
+	thread->since = 0;
+	forget_wait(thread);
 }
 
-static enum offcpu_why why_of_state(uint64_t state)
+static void note_time(struct offcpu *offcpu, uint64_t time)
 {
-	if (state & TASK_DEAD)
-		return OFFCPU_DEAD;
-	if (state & (TASK_STOPPED | TASK_TRACED))
-		return OFFCPU_STOPPED;
-	if (state & TASK_UNINTERRUPTIBLE)
-		return OFFCPU_DISK;
-	return state & TASK_INTERRUPTIBLE ? OFFCPU_SLEEPING : OFFCPU_RUNNABLE;
+	if (time && (!offcpu->first_time || time < offcpu->first_time))
+		offcpu->first_time = time;
+	offcpu->last_time = MAX_OF(offcpu->last_time, time);
+}
+
+/* Where the sample was taken; 0 and *is_left_out where it is not wanted. */
+static size_t enter(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
+                    const struct thread *task, bool *is_left_out)
+{
+	size_t entry = 0;
+
+	if (measure_wants_task(offcpu->options.filter, offcpu->stacks->session, sample, task))
+		entry = stacks_enter(offcpu->stacks, event, sample, task);
+	*is_left_out = !entry;
+	return entry;
+}
+
+static void take_running(struct offcpu *offcpu, const struct event *event,
+                         const struct sample *sample, const struct thread *task)
+{
+	struct offcpu_thread *thread = thread_of(offcpu, sample->pid, sample->tid);
+	bool is_left_out;
+	size_t entry = enter(offcpu, event, sample, task, &is_left_out);
+
+	/* sampled on its way out: that time goes on until the switch is seen */
+	if (!thread->is_waiting)
+		stop_running(offcpu, thread, sample->time);
+	if (entry) {
+		charge(offcpu, entry, thread->owed_ns);
+		thread->running_entry = entry;
+	}
+	thread->owed_ns = 0;
+	if (!thread->is_waiting)
+		start_running(thread, sample->time);
+}
+
+/* A wait that is told when it is over. */
+static void take_wait(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
+                      const struct thread *task)
+{
+	struct offcpu_thread *thread = thread_of(offcpu, sample->pid, sample->tid);
+	const struct move move = {
+	        .kind = MOVE_OUT,
+	        .why = moves_why_of_wait(offcpu->stacks->session->reader, sample),
+	        .cpu = sample->cpu,
+	        .time = sample->time - MIN_OF(sample->period, sample->time),
+	};
+
+	begin_wait(offcpu, thread, &move);
+	thread->entry = enter(offcpu, event, sample, task, &thread->is_left_out);
+	come_back(offcpu, thread, sample->time);
 }
 
 void offcpu_sample(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
-                   const struct thread *thread)
+                   const struct thread *task)
 {
-	struct offcpu_thread *leaving = NULL;
+	struct move moves[MOVES_MAX];
+	size_t nr;
 
-	offcpu->last_time = MAX_OF(offcpu->last_time, sample->time);
-	if (sample->tid > 0) {
-		leaving = thread_of(offcpu, sample->tid);
-		begin_wait(leaving, sample->time,
-		           stacks_enter(offcpu->stacks, event, sample, thread));
+	note_time(offcpu, sample->time);
+	if (moves_is_left_out(event)) {
+		offcpu->nr_short += sample->addr;
+		offcpu->short_ns += sample->period;
+		return;
 	}
-	/* raw data stands in the byte order of the machine that recorded it */
-	if (event->attr.type == PERF_TYPE_TRACEPOINT && sample->raw_size >= SCHED_SIZE &&
-	    !offcpu->stacks->session->reader->swap) {
-		uint64_t state;
-		int32_t next;
+	if (moves_is_wait(event) && sample->tid > 0) {
+		take_wait(offcpu, event, sample, task);
+		return;
+	}
+	if (!moves_is_switch(event) && !moves_is_waking(event)) {
+		if (sample->tid > 0)
+			take_running(offcpu, event, sample, task);
+		return;
+	}
+	nr = moves_of_sample(offcpu->stacks->session->reader, event, sample, moves);
+	for (size_t i = 0; i < nr; i++) {
+		const struct move *move = &moves[i];
+		struct offcpu_thread *thread;
 
-		memcpy(&state, sample->raw + SCHED_PREV_STATE, sizeof(state));
-		memcpy(&next, sample->raw + SCHED_NEXT_PID, sizeof(next));
-		if (leaving)
-			leaving->why = why_of_state(state);
-		if (next > 0)
-			come_back(offcpu, thread_of(offcpu, next), sample->time);
+		if (move->tid <= 0)
+			continue;
+		thread = thread_of(offcpu, move->pid, move->tid);
+		if (move->kind == MOVE_OUT) {
+			begin_wait(offcpu, thread, move);
+			thread->entry = enter(offcpu, event, sample, task, &thread->is_left_out);
+		} else if (move->kind == MOVE_IN) {
+			come_back(offcpu, thread, move->time);
+		} else if (!thread->is_running && !thread->woken) {
+			thread->woken = move->time;
+			if (offcpu->options.by_waker)
+				thread->waker = stacks_enter(offcpu->stacks, event, sample, task);
+		}
 	}
 }
 
-static void take_switch(struct offcpu *offcpu, uint16_t misc, int32_t tid, uint64_t time)
-{
-	struct offcpu_thread *thread;
-
-	if (tid <= 0)
-		return;
-	thread = thread_of(offcpu, tid);
-	if (!(misc & MISC_SWITCH_OUT)) {
-		come_back(offcpu, thread, time);
-		return;
-	}
-	/* the sample with the stack came first, with the time of its own */
-	if (!thread->is_waiting)
-		begin_wait(thread, time, 0);
-	if (thread->why == OFFCPU_UNKNOWN)
-		thread->why = misc & MISC_SWITCH_OUT_PREEMPT ? OFFCPU_RUNNABLE : OFFCPU_SLEEPING;
-}
-
-void offcpu_record(struct offcpu *offcpu, const struct reader *reader, const struct record *record,
+void offcpu_record(struct offcpu *offcpu, const struct record *record, const struct event *event,
                    uint64_t time)
 {
-	struct perfrec_cursor c = reader_body(reader, record);
 	struct offcpu_thread *thread;
-	uint32_t tid;
+	struct move move;
 
-	offcpu->last_time = MAX_OF(offcpu->last_time, time);
-	switch (record->type) {
-	case PERF_RECORD_SWITCH_CPU_WIDE:
-		/* first comes who runs next or ran before; the trailer tells who it is about */
-		perfrec_u64(&c);
-		/* fall through */
-	case PERF_RECORD_SWITCH:
-		perfrec_u32(&c);
-		tid = perfrec_u32(&c);
-		if (!c.bad)
-			take_switch(offcpu, record->misc, (int32_t)tid, time);
-		break;
-	case PERF_RECORD_EXIT:
-	case PERF_RECORD_FORK:
-		/* pid, ppid, tid, ptid */
-		perfrec_u64(&c);
-		tid = perfrec_u32(&c);
-		if (c.bad || (int32_t)tid <= 0)
-			break;
-		thread = thread_of(offcpu, (int32_t)tid);
-		settle(offcpu, thread, time);
-		thread->has_exited = record->type == PERF_RECORD_EXIT;
-		thread->is_waiting = false;
-		thread->entry = 0;
-		break;
-	default:
-		break;
+	note_time(offcpu, time);
+	if (!moves_of_record(offcpu->stacks->session->reader, record, event, time, &move) ||
+	    move.tid <= 0)
+		return;
+	thread = thread_of(offcpu, move.pid, move.tid);
+	if (move.kind == MOVE_EXIT || move.kind == MOVE_FORK) {
+		begin_or_end_life(offcpu, thread, &move);
+	} else if (move.kind == MOVE_IN) {
+		come_back(offcpu, thread, time);
+	} else {
+		/* the sample with the stack came first, with the time of its own */
+		if (!thread->is_waiting)
+			begin_wait(offcpu, thread, &move);
+		else if (thread->why == WHY_UNKNOWN)
+			thread->why = move.why;
 	}
 }
 
 void offcpu_finish(struct offcpu *offcpu)
 {
-	for (size_t i = 0; i < offcpu->nr_slots; i++) {
-		struct offcpu_thread *thread = &offcpu->slots[i];
+	struct session *session = offcpu->stacks->session;
 
-		if (!thread->tid)
-			continue;
-		if (thread->is_waiting) {
-			offcpu->nr_open++;
-			end_wait(offcpu, thread, offcpu->last_time);
+	for (size_t i = 0; offcpu->options.wall && i < session->nr_thread_slots; i++) {
+		const struct thread *task = session->threads[i];
+
+		if (task && !task->is_gone && task->tid > 0)
+			thread_of(offcpu, task->pid, task->tid);
+	}
+	for (struct offcpu_thread *thread = offcpu->latest; thread; thread = thread->next) {
+		uint64_t nr_over = offcpu->nr_waits;
+
+		if (offcpu->options.wall && is_silent(thread)) {
+			thread->is_waiting = true;
+			thread->since = offcpu->first_time;
 		}
+		end_wait(offcpu, thread, offcpu->last_time);
+		offcpu->nr_open += offcpu->nr_waits - nr_over;
 		settle(offcpu, thread, offcpu->last_time);
 	}
 }

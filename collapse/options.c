@@ -47,6 +47,12 @@ enum option {
 	OPT_OFF_CPU,
 	OPT_WALL,
 	OPT_SPLIT,
+	OPT_WAKERS,
+	OPT_RUN_QUEUE,
+	OPT_LATENCY,
+	OPT_TIMEHIST,
+	OPT_FORMAT,
+	OPT_MIN_BLOCK,
 	OPT_VALUE,
 	OPT_COMPAT,
 	OPT_COMPAT_KERNEL,
@@ -76,6 +82,12 @@ static const struct opt table[] = {
         {OPT_OFF_CPU, 0, "off-cpu", NULL, "time off the CPU, in us, where it was left"},
         {OPT_WALL, 0, "wall", NULL, "time on and off the CPU, in us"},
         {OPT_SPLIT, 0, "split", "WHAT", "state: why a thread was off the CPU, as a frame on top"},
+        {OPT_WAKERS, 0, "wakers", NULL, "who ended each wait, below a frame --"},
+        {OPT_RUN_QUEUE, 0, "run-queue", NULL, "time from wakeup to running, in us"},
+        {OPT_LATENCY, 0, "latency", "FROM,TO", "time between two events of a thread, in us"},
+        {OPT_MIN_BLOCK, 0, "min-block", "TIME", "only add up times that are shorter, as 100us"},
+        {OPT_TIMEHIST, 0, "timehist", NULL, "print a line for each switch, do not fold"},
+        {OPT_FORMAT, 0, "format", "FORMAT", "of times: folded (default), histogram[-json]"},
         {OPT_VALUE, 0, "value", "NAME", "of a format with several values: the one to fold"},
         {OPT_ONLY, 0, "only", "PART", "only the user or the kernel part of each stack"},
         {OPT_COMM, 0, "comm", "NAME", "only samples of this thread name (repeatable)"},
@@ -338,13 +350,93 @@ static int parse_archive(struct options *options, int option, const char *arg, s
 	}
 }
 
+/* What is measured; unlike times have no common sum. */
+static int measure_time(struct timing_options *timing, enum timing_what what, struct err *err)
+{
+	/* wall time is time off the CPU and more, whichever was named first */
+	if (timing->what == TIMING_WALL && what == TIMING_OFF_CPU)
+		return 0;
+	if (timing->what && timing->what != what &&
+	    !(timing->what == TIMING_OFF_CPU && what == TIMING_WALL))
+		return err_set(err,
+		               "--off-cpu, --run-queue, --latency and --timehist measure unlike "
+		               "times: give one of them");
+	timing->what = what;
+	return 0;
+}
+
+static int parse_timing(struct options *options, int option, const char *arg, struct err *err)
+{
+	static const char *const splits[] = {"state"};
+	static const char *const formats_of_times[] = {"folded", "histogram", "histogram-json"};
+	struct timing_options *timing = &options->recording.timing;
+	int choice;
+
+	switch (option) {
+	case OPT_OFF_CPU:
+		return measure_time(timing, TIMING_OFF_CPU, err);
+	case OPT_WALL:
+		return measure_time(timing, TIMING_WALL, err);
+	case OPT_RUN_QUEUE:
+		return measure_time(timing, TIMING_RUN_QUEUE, err);
+	case OPT_TIMEHIST:
+		return measure_time(timing, TIMING_TIMEHIST, err);
+	case OPT_LATENCY:
+		timing->pair = arg;
+		if (!strchr(arg, ',') || arg[0] == ',' || arg[strlen(arg) - 1] == ',')
+			return err_set(err,
+			               "'--latency %s' is not the names of two events, as in "
+			               "syscalls:sys_enter_read,syscalls:sys_exit_read",
+			               arg);
+		return measure_time(timing, TIMING_LATENCY, err);
+	case OPT_SPLIT:
+		timing->by_state = true;
+		return one_of(arg, splits, ARRAY_SIZE(splits), "split", err);
+	case OPT_WAKERS:
+		timing->by_waker = true;
+		return 0;
+	case OPT_MIN_BLOCK:
+		if (num_parse_duration(arg, &timing->min_ns) < 0)
+			return err_set(err, "'--min-block %s' is no time such as 100us", arg);
+		return 0;
+	default:
+		choice = one_of(arg, formats_of_times, ARRAY_SIZE(formats_of_times), "format", err);
+		options->is_histogram = choice > 0;
+		options->is_json = choice == 2;
+		return MIN_OF(choice, 0);
+	}
+}
+
+/* Options that say nothing without another one. */
+static int check_timing(const struct options *options, struct err *err)
+{
+	const struct timing_options *timing = &options->recording.timing;
+	const char *alone = timing->by_waker      ? "--wakers" :
+	                    timing->by_state      ? "--split" :
+	                    timing->min_ns        ? "--min-block" :
+	                    options->is_histogram ? "--format histogram" :
+	                                            NULL;
+
+	if (alone && !timing->what)
+		return err_set(err,
+		               "'%s' needs a time to show: --off-cpu, --wall, --run-queue or "
+		               "--latency",
+		               alone);
+	if (options->is_histogram &&
+	    (timing->what == TIMING_WALL || timing->what == TIMING_TIMEHIST))
+		return err_set(err, "'--format histogram' goes with --off-cpu, --run-queue and "
+		                    "--latency");
+	if (options->is_histogram && options->to)
+		return err_set(err, "'--format histogram' and '--to' name two outputs");
+	return 0;
+}
+
 static int take_option(struct options *options, int option, const char *arg, struct err *err)
 {
 	static const char *const counts[] = {"samples", "period", "time"};
 	static const char *const parts[] = {"all", "user", "kernel"};
 	static const char *const demangles[] = {"full", "short", "none"};
 	static const char *const unwinds[] = {"guess", "strict"};
-	static const char *const splits[] = {"state"};
 	static const char *const recursions[] = {"direct", "cycles"};
 	static const char *const compats[] = {"flamegraph"};
 	struct recording_options *recording = &options->recording;
@@ -378,16 +470,16 @@ static int take_option(struct options *options, int option, const char *arg, str
 		recording->count = (enum measure_count)MAX_OF(choice, 0);
 		options->format.count = MAX_OF(choice, 0);
 		return MIN_OF(choice, 0);
-	case OPT_WALL:
-		recording->wall = true;
-		/* fall through */
 	case OPT_OFF_CPU:
-		recording->off_cpu = true;
-		recording->count = MEASURE_TIME;
-		return 0;
+	case OPT_WALL:
+	case OPT_RUN_QUEUE:
+	case OPT_LATENCY:
+	case OPT_TIMEHIST:
 	case OPT_SPLIT:
-		recording->split_state = true;
-		return one_of(arg, splits, ARRAY_SIZE(splits), "split", err);
+	case OPT_WAKERS:
+	case OPT_MIN_BLOCK:
+	case OPT_FORMAT:
+		return parse_timing(options, option, arg, err);
 	case OPT_ONLY:
 		choice = one_of(arg, parts, ARRAY_SIZE(parts), "only", err);
 		recording->stacks.frames.only = (enum frames_only)MAX_OF(choice, 0);
@@ -548,6 +640,10 @@ static void complete(struct options *options)
 	}
 	if (!options->format.nr_threads)
 		options->format.nr_threads = (unsigned)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	if (recording->timing.what)
+		recording->count = MEASURE_TIME;
+	/* histograms show no frames */
+	recording->stacks.no_symbols |= options->is_histogram;
 	options->recording.nr_threads = options->format.nr_threads;
 	recording->events = options->format.events = options->events;
 	recording->filter.comms = options->comms;
@@ -603,6 +699,11 @@ int options_parse(struct options *options, int argc, char **argv, int *status, s
 			*status = EXIT_MISUSE;
 			return OPTS_ERROR;
 		}
+	}
+	if (check_timing(options, err) < 0) {
+		msg_error("%s", err->text);
+		*status = EXIT_MISUSE;
+		return OPTS_ERROR;
 	}
 	complete(options);
 	return OPTS_END;

@@ -7,7 +7,6 @@
 #include "collapse/records/deferred.h"
 #include "collapse/records/deltas.h"
 #include "collapse/measure.h"
-#include "collapse/offcpu.h"
 #include "collapse/records/reorder.h"
 #include "collapse/samples.h"
 #include "share/mem.h"
@@ -29,7 +28,7 @@ struct recording {
 	struct sample_scratch scratch;
 	struct deltas deltas;
 	struct deferred deferred;
-	struct offcpu offcpu; /* where options ask for it */
+	struct timing timing; /* where options ask for it */
 	struct strtab names;  /* of the symbolizer */
 	struct symbolizer *symbolizer;
 	struct samples_printer printer;
@@ -93,6 +92,7 @@ static void begin(struct recording *rec, const struct session *old)
 	struct module_options modules = rec->options->modules;
 	struct symbolize_options symbolize = rec->options->symbolize;
 	struct stacks_options options = rec->options->stacks;
+	struct choice choice = {0};
 	char here[256] = "";
 
 	gethostname(here, sizeof(here) - 1);
@@ -107,18 +107,21 @@ static void begin(struct recording *rec, const struct session *old)
 	options.event_root = rec->stacks.options.event_root;
 	stacks_init(&rec->stacks, &rec->session, &options);
 	rec->has_stacks = true;
-	offcpu_init(&rec->offcpu, &rec->stacks, rec->options->split_state);
 	symbolize.names = &rec->names;
 	if (!options.no_symbols)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
 	rec->printer = (struct samples_printer){
 	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};
-	if (!old && choose_events(rec->reader, rec->options, &rec->stacks.options.event_root,
-	                          &rec->err) < 0)
+	if (!old && choose_events(rec->reader, rec->options, &choice, &rec->err) < 0)
 		rec->has_failed = true;
+	else if (rec->options->timing.what)
+		timing_init(&rec->timing, &rec->options->timing, &rec->stacks,
+		            &rec->options->filter, choice.enter, choice.leave);
+	if (!old)
+		rec->stacks.options.event_root = choice.is_mixed;
 	/* weights that an event does not tell fail; a later event must not fail for the first */
-	if (!old && !rec->options->events && !rec->options->all_events && !rec->options->off_cpu &&
-	    !rec->options->check && !rec->options->samples &&
+	if (!old && !rec->options->events && !rec->options->all_events &&
+	    !rec->options->timing.what && !rec->options->check && !rec->options->samples &&
 	    rec->options->count == MEASURE_SAMPLES)
 		rec->first_choice = first_selected(rec);
 	if (!old && rec->symbolizer && rec->options->nr_threads > 1 && first_selected(rec) &&
@@ -144,17 +147,6 @@ static void note_cpu(struct recording *rec, uint32_t cpu)
 	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
 }
 
-/* As stacks_sample(), for time on and off the CPU: weights come later. */
-static int count_time(struct recording *rec, const struct event *event, const struct sample *sample,
-                      const struct thread *thread)
-{
-	if (offcpu_is_switch(event))
-		offcpu_sample(&rec->offcpu, event, sample, thread);
-	else
-		offcpu_running(&rec->offcpu, event, sample, thread);
-	return rec->offcpu.is_full ? -1 : 1;
-}
-
 static void count_sample(struct recording *rec, const struct event *event,
                          const struct sample *sample, const struct thread *thread)
 {
@@ -166,8 +158,8 @@ static void count_sample(struct recording *rec, const struct event *event,
 		rec->report->nr_samples++;
 		return;
 	}
-	if (rec->options->off_cpu) {
-		counted = count_time(rec, event, sample, thread);
+	if (rec->options->timing.what) {
+		counted = timing_sample(&rec->timing, event, sample, thread) ? 1 : -1;
 	} else if (measure_weigh(rec->options->count, event, sample, &weight)) {
 		counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
 	} else {
@@ -227,7 +219,9 @@ static void count_decoded(struct recording *rec, const struct event *event, stru
 {
 	const struct thread *thread = session_thread(&rec->session, sample->pid, sample->tid);
 
-	if (!measure_wants(&rec->options->filter, &rec->session, sample, thread))
+	/* what one thread does tells of others: times are filtered where they are counted */
+	if (!rec->options->timing.what &&
+	    !measure_wants(&rec->options->filter, &rec->session, sample, thread))
 		rec->report->nr_filtered++;
 	else if (sample->nr_group > 1)
 		count_group(rec, event, sample, thread);
@@ -387,7 +381,7 @@ static void begin_anew(struct recording *rec)
 	symbolizer_free(rec->symbolizer);
 	rec->symbolizer = NULL;
 	strtab_release(&rec->names);
-	offcpu_release(&rec->offcpu);
+	timing_release(&rec->timing);
 	rec->stacks.options.event_root = event_root;
 	begin(rec, &old);
 	session_release(&old);
@@ -475,8 +469,8 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 		break;
 	default:
 		session_record(&rec->session, record);
-		if (rec->options->off_cpu)
-			offcpu_record(&rec->offcpu, rec->reader, record, time);
+		if (rec->options->timing.what)
+			timing_record(&rec->timing, record, event, time);
 	}
 }
 
@@ -514,10 +508,7 @@ static void set_event(const struct recording *rec, const struct event *event,
 {
 	struct slice base = event_base_name(event);
 
-	if (rec->options->off_cpu)
-		folded_header_set(header, "event",
-		                  rec->options->wall ? "wall time" : "time off the CPU");
-	else if (rec->stacks.options.event_root)
+	if (rec->stacks.options.event_root)
 		folded_header_set(header, "event", "several, each below its name");
 	else
 		folded_header_set(header, "event", "%.*s", (int)base.size, base.at);
@@ -555,16 +546,6 @@ static void set_sampled(const struct recording *rec, const struct event *event,
 	buf_release(&text);
 }
 
-static void set_waits(const struct recording_waits *waits, struct folded_header *header)
-{
-	folded_header_set(header, "waits",
-	                  "%llu counted, %llu of them not over at the end, %llu without a stack; "
-	                  "%llu us on the CPU in threads never sampled there",
-	                  (unsigned long long)waits->nr, (unsigned long long)waits->nr_open,
-	                  (unsigned long long)waits->nr_no_stack,
-	                  (unsigned long long)(waits->unsampled_ns / 1000));
-}
-
 /* Of this recording or interval; merged with what the header says of others. */
 static void set_header(const struct recording *rec, struct folded_header *header)
 {
@@ -585,8 +566,8 @@ static void set_header(const struct recording *rec, struct folded_header *header
 		        (unsigned long long)(report->nr_throttled - counted->nr_throttled));
 	folded_header_merge(header, &own);
 	folded_header_release(&own);
-	if (rec->options->off_cpu)
-		set_waits(&report->waits, header);
+	if (rec->options->timing.what)
+		timing_header(&rec->options->timing, &report->timing, header);
 	if (reader->hostname)
 		folded_header_set(&own, "host", "%s", reader->hostname);
 	if (reader->osrelease)
@@ -679,13 +660,8 @@ static int finish(struct recording *rec, struct err *err)
 {
 	int result;
 
-	if (rec->options->off_cpu) {
-		offcpu_finish(&rec->offcpu);
-		rec->report->waits.nr += rec->offcpu.nr_waits;
-		rec->report->waits.nr_open += rec->offcpu.nr_open;
-		rec->report->waits.nr_no_stack += rec->offcpu.nr_no_stack;
-		rec->report->waits.unsampled_ns += rec->offcpu.unsampled_ns;
-	}
+	if (rec->options->timing.what)
+		timing_finish(&rec->timing, &rec->report->timing);
 	rec->report->nr_late += rec->reorder.nr_late;
 	rec->report->rest_start = rec->interval_start / 1000000000;
 	if (rec->options->check) {
@@ -732,7 +708,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	samples_release(&rec.printer);
 	symbolizer_free(rec.symbolizer);
 	strtab_release(&rec.names);
-	offcpu_release(&rec.offcpu);
+	timing_release(&rec.timing);
 	stacks_release(&rec.stacks);
 	session_release(&rec.session);
 	modules_free(rec.modules);

@@ -11,6 +11,7 @@
 #include "collapse/formats/format.h"
 #include "collapse/measure.h"
 #include "collapse/stacks.h"
+#include "collapse/timing.h"
 #include "collapse/names/symbolize.h"
 #include "share/compat.h"
 
@@ -19,9 +20,7 @@ struct recording_options {
 	bool all_events;
 	unsigned nr_threads; /* to use at most; 0 counts as one */
 	enum measure_count count;
-	bool off_cpu;     /* time off the CPU, from context switches (offcpu.h) */
-	bool wall;        /* that, and samples on the CPU as time */
-	bool split_state; /* why a thread was off the CPU, as the innermost frame */
+	struct timing_options timing; /* in place of counting samples; count is MEASURE_TIME */
 	struct measure_filter filter;
 	struct stacks_options stacks;
 	struct symbolize_options symbolize; /* names is set by recording_fold() */
@@ -53,11 +52,6 @@ struct recording_sums {
 	uint64_t nr_samples, nr_truncated;
 };
 
-/* What became of waits; see offcpu.h. */
-struct recording_waits {
-	uint64_t nr, nr_open, nr_no_stack, unsampled_ns;
-};
-
 /* What went by; the numbers of all recordings of a run add up. */
 struct recording_report {
 	uint64_t nr_samples;     /* counted */
@@ -69,7 +63,7 @@ struct recording_report {
 	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux;
 	struct recording_sums folded;  /* all of it */
 	struct recording_sums written; /* of that, what intervals have taken away */
-	struct recording_waits waits;
+	struct timing_report timing;
 	bool is_incomplete; /* the recording is cut or damaged; message says where */
 	char message[256];
 	char left_out[256]; /* "1,234 of page-faults, 5 of ..." or "" */

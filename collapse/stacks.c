@@ -1,12 +1,14 @@
 #include "share/compat.h"
 #include "collapse/stacks.h"
 
+#include "collapse/names/sysnames.h"
 #include "share/mem.h"
 
 void stacks_init(struct stacks *stacks, struct session *session,
                  const struct stacks_options *options)
 {
-	*stacks = (struct stacks){.session = session, .options = *options};
+	*stacks =
+	        (struct stacks){.session = session, .options = *options, .place_waker = UINT32_MAX};
 	frames_init(&stacks->frames, session, &options->frames);
 	stacks->nr_entry_slots = 1024;
 	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
@@ -115,17 +117,44 @@ static void reserve_run(struct stacks *stacks, size_t nr)
 	stacks->pool = mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
 }
 
+/* The system call that a sample tells of, as the frame inside all others; or UINT32_MAX. */
+static uint32_t place_of_call(struct stacks *stacks, const struct event *event,
+                              const struct sample *sample)
+{
+	int64_t number = sysnames_number(stacks->session->reader, event, sample);
+	struct slice name;
+	char text[48];
+	uint32_t place;
+
+	if (number < 0)
+		return UINT32_MAX;
+	if (number < (int64_t)ARRAY_SIZE(stacks->calls) && stacks->calls[number])
+		return stacks->calls[number] - 1;
+	name = sysnames_of(stacks->options.frames.machine, number);
+	if (name.size)
+		snprintf(text, sizeof(text), "sys_%.*s", (int)name.size, name.at);
+	else
+		snprintf(text, sizeof(text), "sys_%lld", (long long)number);
+	place = places_of_text(&stacks->frames.places, strtab_cstr(&stacks->session->texts, text),
+	                       true);
+	if (number < (int64_t)ARRAY_SIZE(stacks->calls))
+		stacks->calls[number] = place + 1;
+	return place;
+}
+
 size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
                     const struct thread *thread)
 {
 	struct session *session = stacks->session;
 	uint32_t *run;
 	size_t nr = 0;
+	uint32_t call;
 	bool is_truncated;
 
 	if (!frames_resolve(&stacks->frames, event, sample, thread, &is_truncated))
 		return 0;
-	reserve_run(stacks, stacks->frames.nr + STACKS_ROOTS_MAX + 3);
+	call = place_of_call(stacks, event, sample);
+	reserve_run(stacks, stacks->frames.nr + STACKS_ROOTS_MAX + 4);
 	run = stacks->pool + stacks->pool_size;
 	if (stacks->options.event_root)
 		run[nr++] = places_of_text(&stacks->frames.places,
@@ -146,6 +175,8 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
 	}
 	for (size_t i = stacks->frames.nr; i-- > 0;)
 		run[nr++] = stacks->frames.at[i];
+	if (call != UINT32_MAX)
+		run[nr++] = call;
 	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
 }
 
@@ -180,6 +211,24 @@ size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
 	return (size_t)(entry_of_run(stacks, (size_t)base.nr + 1) - stacks->entries) + 1;
 }
 
+size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker)
+{
+	struct stacks_entry base = stacks->entries[entry - 1], other = stacks->entries[waker - 1];
+	uint32_t *run;
+	size_t nr = base.nr;
+
+	if (stacks->place_waker == UINT32_MAX)
+		stacks->place_waker = places_of_text(
+		        &stacks->frames.places, strtab_cstr(&stacks->session->texts, "--"), false);
+	reserve_run(stacks, (size_t)base.nr + 1 + other.nr);
+	run = stacks->pool + stacks->pool_size;
+	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
+	run[nr++] = stacks->place_waker;
+	for (uint32_t i = other.nr; i-- > 0;)
+		run[nr++] = stacks->pool[other.first + i];
+	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+}
+
 /* The frames of one place, outermost first: ids in the folder. */
 struct naming {
 	uint32_t first; /* in ids */
@@ -194,7 +243,7 @@ struct fold {
 	struct folder *folder;
 	bool (*keep)(void *ctx, const char *name);
 	void *ctx;
-	struct naming *namings; /* by place */
+	struct naming *namings; /* by place; behind them the same places as frames of wakers */
 	uint32_t *ids;
 	size_t nr_ids, ids_capacity;
 };
@@ -215,14 +264,14 @@ static void add_name(struct fold *fold, struct naming *naming, const struct buf 
 	buf_release(&marked);
 }
 
-static void name_place(struct fold *fold, uint32_t id)
+/* naming: one of the two that the place has. */
+static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bool is_waker)
 {
 	const struct place *place = &fold->stacks->frames.places.at[id];
-	struct naming *naming = &fold->namings[id];
 	struct symbol symbols[SYMBOLIZE_MAX];
 	struct buf name = {0};
 	bool is_jit = place->module && place->module->key.kind == MODULE_JIT;
-	const char *mark = place->is_kernel ? "_[k]" : is_jit ? "_[j]" : "";
+	const char *mark = is_waker ? "_[w]" : place->is_kernel ? "_[k]" : is_jit ? "_[j]" : "";
 	size_t nr;
 
 	naming->first = (uint32_t)fold->nr_ids;
@@ -231,7 +280,8 @@ static void name_place(struct fold *fold, uint32_t id)
 		places_describe(&fold->stacks->frames.places, place, &name);
 		naming->is_unresolved =
 		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
-		add_name(fold, naming, &name, naming->is_unresolved ? "" : mark);
+		/* what stands for something in brackets is marked already */
+		add_name(fold, naming, &name, name.size && name.at[0] == '[' ? "" : mark);
 		buf_release(&name);
 		return;
 	}
@@ -260,7 +310,7 @@ static void name_place(struct fold *fold, uint32_t id)
 			           symbols[i].line);
 		if (!symbols[i].resolved && fold->stacks->options.addresses)
 			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
-		add_name(fold, naming, &name, symbols[i].inlined ? "_[i]" : mark);
+		add_name(fold, naming, &name, symbols[i].inlined && !is_waker ? "_[i]" : mark);
 	}
 	buf_release(&name);
 }
@@ -286,14 +336,15 @@ static void make_line(struct fold *fold, struct lines *lines, const struct stack
 {
 	const uint32_t *run = fold->stacks->pool + entry->first;
 	struct line *line = &lines->at[lines->nr];
-	bool is_kept = !fold->keep;
+	bool is_kept = !fold->keep, is_waker = false;
 
 	*line = (struct line){.first = lines->size, .weight = entry->weight};
 	for (uint32_t i = 0; i < entry->nr; i++) {
-		struct naming *naming = &fold->namings[run[i]];
+		struct naming *naming =
+		        &fold->namings[run[i] + (is_waker ? fold->stacks->frames.places.nr : 0)];
 
 		if (!naming->is_named)
-			name_place(fold, run[i]);
+			name_place(fold, run[i], naming, is_waker);
 		line->is_unresolved |= naming->is_unresolved;
 		is_kept |= naming->is_kept;
 		if (lines->capacity - lines->size < naming->nr) {
@@ -301,9 +352,12 @@ static void make_line(struct fold *fold, struct lines *lines, const struct stack
 			lines->texts =
 			        mem_resize(lines->texts, lines->capacity, sizeof(*lines->texts));
 		}
-		memcpy(lines->texts + lines->size, fold->ids + naming->first,
-		       naming->nr * sizeof(*lines->texts));
+		/* wakers stand upside down, what was inlined in them too */
+		for (uint32_t k = 0; k < naming->nr; k++)
+			lines->texts[lines->size + k] =
+			        fold->ids[naming->first + (is_waker ? naming->nr - 1 - k : k)];
 		lines->size += naming->nr;
+		is_waker |= run[i] == fold->stacks->place_waker;
 	}
 	line->nr = (uint32_t)(lines->size - line->first);
 	lines->longest = MAX_OF(lines->longest, (size_t)line->nr);
@@ -373,7 +427,7 @@ int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
 	int result;
 
 	*folded = (struct stacks_folded){0};
-	fold.namings = mem_zalloc(stacks->frames.places.nr * sizeof(*fold.namings));
+	fold.namings = mem_zalloc(2 * stacks->frames.places.nr * sizeof(*fold.namings));
 	lines.at = mem_alloc((stacks->nr_entries + 1) * sizeof(*lines.at));
 	for (size_t i = 0; i < stacks->nr_entries; i++)
 		if (stacks->entries[i].weight)

@@ -57,6 +57,9 @@ struct stacks {
 	weight_fx total;
 
 	uint32_t text_no_stack, text_truncated;
+	uint32_t place_waker; /* of the frame "--"; UINT32_MAX while there is none */
+
+	uint32_t calls[512]; /* places + 1 of system calls, by number; 0 = not made yet */
 
 	uint64_t nr_no_stack, nr_truncated;
 };
@@ -83,6 +86,13 @@ bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight);
 
 /* The number of the stack that has this text inside its innermost frame. */
 size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text);
+
+/*
+ * The number of the stack that has, inside its innermost frame, a frame "--"
+ * and then the frames of another one from its innermost to its roots: of who
+ * ended what the first one waited for.
+ */
+size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker);
 
 /* What stacks_fold() did. */
 struct stacks_folded {

@@ -114,6 +114,11 @@ static void move_to_process(struct session *session, struct thread *thread, int3
 	thread->is_gone = false;
 }
 
+struct thread *session_find(const struct session *session, int32_t tid)
+{
+	return find_thread(session, tid);
+}
+
 struct thread *session_thread(struct session *session, int32_t pid, int32_t tid)
 {
 	struct thread *thread = find_thread(session, tid);

@@ -63,6 +63,9 @@ void session_record(struct session *session, const struct record *record);
 /* The thread, made where it is new. Valid while the session lives. */
 struct thread *session_thread(struct session *session, int32_t pid, int32_t tid);
 
+/* The same where its process is not told: NULL where it is new. */
+struct thread *session_find(const struct session *session, int32_t tid);
+
 /* The program of the process was met outside of the kernel. */
 static inline void session_has_run(struct process *process)
 {
