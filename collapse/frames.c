@@ -21,7 +21,7 @@ void frames_release(struct frames *frames)
 	unwinder_free(frames->unwinder);
 	unwind_rules_free(frames->rules);
 	places_release(&frames->places);
-	free(frames->unwound);
+	free(frames->space);
 	free(frames->cache);
 	free(frames->at);
 	free(frames->ips);
@@ -193,14 +193,9 @@ static bool is_cut(const struct event *event, const struct sample *sample)
 	return nr == limit;
 }
 
-struct finder {
-	const struct maps *maps;
-};
-
 static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
 {
-	const struct finder *finder = ctx;
-	const struct map *map = maps_find(finder->maps, ip);
+	const struct map *map = maps_find(ctx, ip);
 
 	if (!map || !map->module)
 		return false;
@@ -212,6 +207,36 @@ static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
 	return true;
 }
 
+struct unwinder *frames_unwinder(struct frames *frames)
+{
+	if (!frames->unwinder) {
+		frames->rules =
+		        unwind_rules_new(frames->places.session->modules, &frames->options.unwind);
+		frames->unwinder = unwinder_new(frames->rules);
+		frames->space = mem_alloc(UNWIND_DEPTH_MAX * sizeof(*frames->space));
+	}
+	return frames->unwinder;
+}
+
+void frames_unwind(uint16_t machine, struct unwinder *unwinder, const struct sample *sample,
+                   const struct maps *maps, struct unwind_frame *space, struct unwound *unwound)
+{
+	const struct unwind_sample what = {
+	        .machine = machine,
+	        .regs_abi = sample->regs_abi,
+	        .regs_mask = sample->regs_mask,
+	        .regs = sample->regs,
+	        .stack = sample->stack,
+	        .stack_size = sample->stack_dyn_size,
+	        .stack_request = sample->stack_size,
+	        .find = find_map,
+	        .ctx = (void *)maps,
+	};
+
+	unwound->at = space;
+	unwound->nr = unwind(unwinder, &what, space, UNWIND_DEPTH_MAX, &unwound->result);
+}
+
 /*
  * Puts the unwound frames in the place of the user frames of the chain, where
  * they reach the bottom or are more. A recording may carry both because
@@ -220,34 +245,26 @@ static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
 static void unwind_user(struct frames *frames, const struct thread *thread,
                         const struct sample *sample, bool *is_truncated)
 {
-	struct finder finder = {thread->process->maps};
-	const struct unwind_sample what = {
-	        .machine = frames->options.machine,
-	        .regs_abi = sample->regs_abi,
-	        .regs_mask = sample->regs_mask,
-	        .regs = sample->regs,
-	        .stack = sample->stack,
-	        .stack_size = sample->stack_dyn_size,
-	        .stack_request = sample->stack_size,
-	        .find = find_map,
-	        .ctx = &finder,
-	};
-	size_t nr_chain = frames->nr - frames->nr_kernel, nr;
-	enum unwind_end end;
+	struct unwinder *unwinder = frames_unwinder(frames);
+	const struct unwound *unwound = frames->ready;
+	size_t nr_chain = frames->nr - frames->nr_kernel;
+	struct unwound own;
+	bool is_whole;
 
-	if (!frames->unwinder) {
-		frames->rules =
-		        unwind_rules_new(frames->places.session->modules, &frames->options.unwind);
-		frames->unwinder = unwinder_new(frames->rules);
-		frames->unwound = mem_alloc(UNWIND_DEPTH_MAX * sizeof(*frames->unwound));
+	frames->ready = NULL;
+	if (!unwound) {
+		frames_unwind(frames->options.machine, unwinder, sample, thread->process->maps,
+		              frames->space, &own);
+		unwound = &own;
 	}
-	nr = unwind(frames->unwinder, &what, frames->unwound, UNWIND_DEPTH_MAX, &end);
-	if (nr == 0 || (!unwind_is_whole(end) && nr <= nr_chain))
+	unwinder_count(unwinder, &unwound->result);
+	is_whole = unwind_is_whole(unwound->result.end);
+	if (unwound->nr == 0 || (!is_whole && unwound->nr <= nr_chain))
 		return;
-	*is_truncated = !unwind_is_whole(end);
+	*is_truncated = !is_whole;
 	frames->nr = frames->nr_kernel;
-	for (size_t i = 0; i < nr; i++) {
-		const struct unwind_frame *frame = &frames->unwound[i];
+	for (size_t i = 0; i < unwound->nr; i++) {
+		const struct unwind_frame *frame = &unwound->at[i];
 
 		push(frames,
 		     frame->module && frame->module->key.kind != MODULE_JIT ?
@@ -272,7 +289,7 @@ bool frames_resolve(struct frames *frames, const struct event *event, const stru
 		push_chain(frames, thread, sample, sample->chain, sample->nr_chain);
 		*is_truncated = is_cut(event, sample);
 	}
-	if (sample->regs && sample->stack && frames->options.only != ONLY_KERNEL)
+	if (sample_has_stack(sample) && frames->options.only != ONLY_KERNEL)
 		unwind_user(frames, thread, sample, is_truncated);
 	if (!frames->nr && sample->has_ip && sample->ip)
 		push_sampled_ip(frames, thread, sample);

@@ -28,6 +28,13 @@ struct frames_cached {
 	uint32_t place;
 };
 
+/* The user frames of a sample. */
+struct unwound {
+	const struct unwind_frame *at; /* innermost first */
+	size_t nr;
+	struct unwind_result result;
+};
+
 struct frames {
 	struct frames_options options;
 	struct places places;
@@ -40,12 +47,25 @@ struct frames {
 	struct frames_cached *cache;
 	struct unwind_rules *rules; /* made when the first sample needs them */
 	struct unwinder *unwinder;
-	struct unwind_frame *unwound; /* scratch, UNWIND_DEPTH_MAX of them */
+	struct unwind_frame *space;  /* scratch, UNWIND_DEPTH_MAX of them */
+	const struct unwound *ready; /* of the sample at hand, if somebody did it ahead;
+	                                borrowed, used once */
 };
 
 void frames_init(struct frames *frames, struct session *session,
                  const struct frames_options *options);
 void frames_release(struct frames *frames);
+
+/* Of the caller's thread; it and frames->rules are made by the first call. */
+struct unwinder *frames_unwinder(struct frames *frames);
+
+/*
+ * Unwinds a sample that has a copy of its stack, within these maps, into space,
+ * which has room for UNWIND_DEPTH_MAX frames. On any thread, each with an
+ * unwinder of its own; counts nothing.
+ */
+void frames_unwind(uint16_t machine, struct unwinder *unwinder, const struct sample *sample,
+                   const struct maps *maps, struct unwind_frame *space, struct unwound *unwound);
 
 /*
  * Leaves the sample's frames in `at`. False where options.only leaves nothing

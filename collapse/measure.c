@@ -9,6 +9,12 @@ static bool has_number(const int64_t *list, size_t nr, int64_t value)
 	return nr == 0;
 }
 
+bool measure_wants_all(const struct measure_filter *filter)
+{
+	return !filter->nr_comms && !filter->nr_pids && !filter->nr_tids && !filter->nr_cpus &&
+	       !filter->time_from && !filter->time_to;
+}
+
 bool measure_wants_task(const struct measure_filter *filter, struct session *session,
                         const struct sample *sample, const struct thread *thread)
 {

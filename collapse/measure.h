@@ -19,6 +19,9 @@ struct measure_filter {
 
 enum measure_count { MEASURE_SAMPLES, MEASURE_PERIOD, MEASURE_TIME };
 
+/* Nothing is filtered. */
+bool measure_wants_all(const struct measure_filter *filter);
+
 /* Whatever the time. */
 bool measure_wants_task(const struct measure_filter *filter, struct session *session,
                         const struct sample *sample, const struct thread *thread);

@@ -1,18 +1,19 @@
 #include "share/compat.h"
 #include "collapse/recording.h"
 
+#include "collapse/ahead.h"
 #include "collapse/carry.h"
 #include "collapse/check.h"
 #include "collapse/choose.h"
 #include "collapse/records/deferred.h"
 #include "collapse/records/deltas.h"
+#include "collapse/records/features.h"
 #include "collapse/measure.h"
 #include "collapse/records/reorder.h"
 #include "collapse/samples.h"
 #include "share/mem.h"
 #include "share/num.h"
 
-#include <elf.h>
 #include <malloc.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@ struct recording {
 	struct deltas deltas;
 	struct deferred deferred;
 	struct timing timing; /* where options ask for it */
+	struct ahead *ahead;  /* NULL: samples are counted as they come */
 	struct strtab names;  /* of the symbolizer */
 	struct symbolizer *symbolizer;
 	struct samples_printer printer;
@@ -61,28 +63,6 @@ static const struct event *first_selected(const struct recording *rec)
 	return NULL;
 }
 
-static uint16_t machine_of_arch(const char *arch)
-{
-	static const struct {
-		const char *arch;
-		uint16_t machine;
-	} table[] = {
-	        {"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"arm64", EM_AARCH64},
-	        {"i386", EM_386},      {"i686", EM_386},        {"armv7l", EM_ARM},
-	        {"arm", EM_ARM},       {"riscv64", EM_RISCV},   {"ppc64le", EM_PPC64},
-	        {"ppc64", EM_PPC64},   {"s390x", EM_S390},
-	};
-
-	for (size_t i = 0; arch && i < ARRAY_SIZE(table); i++)
-		if (strcmp(arch, table[i].arch) == 0)
-			return table[i].machine;
-#if defined(__aarch64__)
-	return arch ? EM_NONE : EM_AARCH64;
-#else
-	return arch ? EM_NONE : EM_X86_64;
-#endif
-}
-
 /*
  * Everything that must wait for the description of the recording, and again
  * at each interval. old: the session to carry on, or NULL.
@@ -99,7 +79,7 @@ static void begin(struct recording *rec, const struct session *old)
 	modules.live = !rec->reader->hostname || strcmp(rec->reader->hostname, here) == 0;
 	options.demangle = symbolize.demangle;
 	options.frames.is_live = modules.live && !input_is_mapped(rec->reader->in);
-	options.frames.machine = machine_of_arch(rec->reader->arch);
+	options.frames.machine = features_machine(rec->reader);
 	rec->modules = modules_new(&modules);
 	session_init(&rec->session, rec->reader, rec->modules);
 	if (old)
@@ -240,6 +220,8 @@ static void count_deferred(struct recording *rec, const struct deferred_entry *e
 
 	if (!entry->record)
 		return;
+	/* what was unwound ahead is of another sample */
+	rec->stacks.frames.ready = NULL;
 	reader_record_at(rec->reader, entry->record, &record);
 	if (sample_decode(rec->reader, entry->event, &record, &rec->scratch, &sample)) {
 		deferred_merge(&rec->deferred, &sample, ips, nr);
@@ -437,21 +419,75 @@ static void watch_interval(struct recording *rec, uint64_t time)
 	rec->slot = ((int64_t)time + rec->epoch_ns) / every;
 }
 
+static void take_in_turn(void *ctx, const struct record *record, struct event *event, uint64_t time,
+                         const struct unwound *unwound)
+{
+	struct recording *rec = ctx;
+
+	if (rec->has_failed)
+		return;
+	rec->session.now = time;
+	rec->stacks.frames.ready = unwound;
+	take_sample(rec, record, event);
+	rec->stacks.frames.ready = NULL;
+}
+
+/*
+ * Samples can wait for their turn where all are counted as they come: what is
+ * filtered is not worth unwinding, and printing asks for names, which needs
+ * the files that the others read.
+ */
+static void begin_ahead(struct recording *rec)
+{
+	const struct recording_options *options = rec->options;
+
+	if (options->nr_threads > 1 && !options->every_ns && !rec->printer.out &&
+	    measure_wants_all(&options->filter) && options->stacks.frames.only != ONLY_KERNEL)
+		rec->ahead = ahead_new(&(struct ahead_options){.reader = rec->reader,
+		                                               .frames = &rec->stacks.frames,
+		                                               .nr_threads = options->nr_threads,
+		                                               .deliver = take_in_turn,
+		                                               .ctx = rec});
+}
+
+/* The records that were delivered are about to go. */
+static void settle(void *ctx)
+{
+	struct recording *rec = ctx;
+
+	if (rec->ahead)
+		ahead_drain(rec->ahead);
+}
+
+/* Such records change nothing that samples depend on. */
+static bool is_aside(uint32_t type)
+{
+	return type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES ||
+	       type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE ||
+	       type == PERF_RECORD_AUX;
+}
+
 static void deliver(void *ctx, const struct record *record, struct event *event, uint64_t time)
 {
 	struct recording *rec = ctx;
 
-	if (!rec->has_stacks)
+	if (!rec->has_stacks) {
 		begin(rec, NULL);
+		begin_ahead(rec);
+	}
 	if (rec->options->every_ns && time)
 		watch_interval(rec, time);
 	if (rec->has_failed)
 		return;
+	if (record->type == PERF_RECORD_SAMPLE) {
+		if (!rec->ahead || !ahead_sample(rec->ahead, record, event, time))
+			take_in_turn(rec, record, event, time, NULL);
+		return;
+	}
+	if (rec->ahead && !is_aside(record->type))
+		ahead_drain(rec->ahead);
 	rec->session.now = time;
 	switch (record->type) {
-	case PERF_RECORD_SAMPLE:
-		take_sample(rec, record, event);
-		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		take_lost(rec, record);
@@ -497,6 +533,9 @@ static void read_all(struct recording *rec)
 	}
 	if (!rec->has_failed)
 		reorder_finish(&rec->reorder);
+	settle(rec);
+	/* from here on files are read by this thread alone */
+	ahead_free(rec->ahead);
 	while (!rec->has_failed && deferred_take(&rec->deferred, 0, &never_came))
 		count_deferred(rec, &never_came, NULL, 0);
 }
@@ -689,6 +728,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	if (!rec.reader)
 		return -1;
 	reorder_init(&rec.reorder, rec.reader, deliver, &rec);
+	rec.reorder.settle = settle;
 	read_all(&rec);
 	if (!rec.has_stacks)
 		begin(&rec, NULL);

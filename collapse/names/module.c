@@ -13,6 +13,7 @@
 #include "share/strtab.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
@@ -30,6 +31,18 @@ struct modules {
 	size_t nr_files, files_capacity;
 	struct arena texts;
 };
+
+static pthread_mutex_t files_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
+void modules_lock(void)
+{
+	pthread_mutex_lock(&files_lock);
+}
+
+void modules_unlock(void)
+{
+	pthread_mutex_unlock(&files_lock);
+}
 
 struct modules *modules_new(const struct module_options *options)
 {
@@ -110,7 +123,7 @@ static void grow_slots(struct modules *modules)
 	}
 }
 
-struct module *modules_intern(struct modules *modules, const struct module_key *key)
+static struct module *intern(struct modules *modules, const struct module_key *key)
 {
 	struct module *module;
 	size_t at;
@@ -131,6 +144,16 @@ struct module *modules_intern(struct modules *modules, const struct module_key *
 	MEM_GROW(modules->at, modules->nr, modules->capacity);
 	modules->at[modules->nr++] = module;
 	modules->slots[at] = (uint32_t)modules->nr;
+	return module;
+}
+
+struct module *modules_intern(struct modules *modules, const struct module_key *key)
+{
+	struct module *module;
+
+	modules_lock();
+	module = intern(modules, key);
+	modules_unlock();
 	return module;
 }
 
@@ -453,13 +476,10 @@ static struct elffile *keep(struct modules *modules, struct elffile *file)
 	return file;
 }
 
-struct elffile *module_elf(struct modules *modules, struct module *module)
+static void open_elf(struct modules *modules, struct module *module)
 {
 	struct search search = {.modules = modules, .module = module};
 
-	if (module->elf_tried)
-		return module->elf;
-	module->elf_tried = true;
 	switch (module->key.kind) {
 	case MODULE_FILE:
 		find_file(&search);
@@ -488,6 +508,16 @@ struct elffile *module_elf(struct modules *modules, struct module *module)
 		                                                                "replaced since" :
 		               search.err.text[0] ? search.err.text :
 		                                    "not found");
+}
+
+struct elffile *module_elf(struct modules *modules, struct module *module)
+{
+	modules_lock();
+	if (!module->elf_tried) {
+		module->elf_tried = true;
+		open_elf(modules, module);
+	}
+	modules_unlock();
 	return module->elf;
 }
 

@@ -81,6 +81,14 @@ struct module_options {
 
 struct modules;
 
+/*
+ * Files are not for two threads at once: whoever opens one, or asks it for a
+ * section, while other threads may do so, holds this lock. It is taken again
+ * by its holder where need be (modules_intern() and module_elf() do).
+ */
+void modules_lock(void);
+void modules_unlock(void);
+
 struct modules *modules_new(const struct module_options *options);
 void modules_free(struct modules *modules);
 

@@ -4,6 +4,8 @@
 #include "share/buf.h"
 #include "share/mem.h"
 
+#include <elf.h>
+
 #define BUILD_IDS_MAX 1000000
 
 /* The last 4 bytes of the 24 for a build-id hold its size when this bit is set. */
@@ -179,4 +181,27 @@ void features_release(struct reader *reader)
 	for (size_t i = 0; i < reader->nr_build_ids; i++)
 		free(reader->build_ids[i].path);
 	free(reader->build_ids);
+}
+
+uint16_t features_machine(const struct reader *reader)
+{
+	const char *arch = reader->arch;
+	static const struct {
+		const char *arch;
+		uint16_t machine;
+	} table[] = {
+	        {"x86_64", EM_X86_64}, {"aarch64", EM_AARCH64}, {"arm64", EM_AARCH64},
+	        {"i386", EM_386},      {"i686", EM_386},        {"armv7l", EM_ARM},
+	        {"arm", EM_ARM},       {"riscv64", EM_RISCV},   {"ppc64le", EM_PPC64},
+	        {"ppc64", EM_PPC64},   {"s390x", EM_S390},
+	};
+
+	for (size_t i = 0; arch && i < ARRAY_SIZE(table); i++)
+		if (strcmp(arch, table[i].arch) == 0)
+			return table[i].machine;
+#if defined(__aarch64__)
+	return arch ? EM_NONE : EM_AARCH64;
+#else
+	return arch ? EM_NONE : EM_X86_64;
+#endif
 }

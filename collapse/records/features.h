@@ -18,4 +18,7 @@ void features_build_id(struct reader *reader, uint16_t misc, struct perfrec_curs
 
 void features_release(struct reader *reader);
 
+/* The EM_... value (elf.h) of the machine that recorded; ours where it is not told. */
+uint16_t features_machine(const struct reader *reader);
+
 #endif

@@ -149,10 +149,14 @@ static void deliver(struct reorder *reorder, const struct reorder_entry *entry)
 /* Delivers the oldest nr entries; all are sorted. */
 static void deliver_first(struct reorder *reorder, size_t nr)
 {
+	bool has_copies = reorder->copied_size > 0;
+
 	if (!nr)
 		return;
 	for (size_t i = 0; i < nr; i++)
 		deliver(reorder, &reorder->entries[i]);
+	if (has_copies && reorder->settle)
+		reorder->settle(reorder->ctx);
 	reorder->nr -= nr;
 	memmove(reorder->entries, reorder->entries + nr, reorder->nr * sizeof(*reorder->entries));
 	reorder->nr_sorted = reorder->nr;

@@ -33,6 +33,8 @@ struct reorder {
 	/* called in order; the record is borrowed for the call */
 	void (*deliver)(void *ctx, const struct record *record, struct event *event, uint64_t time);
 	void *ctx;
+	/* called before copies of records that were delivered are overwritten; may be NULL */
+	void (*settle)(void *ctx);
 	struct reader *reader; /* borrowed */
 
 	struct reorder_entry *entries; /* nr_sorted of them in order, then as they came */

@@ -70,6 +70,21 @@ static void read_counters(struct perfrec_cursor *c, uint64_t format, struct samp
 	s->nr_group = format & PERF_FORMAT_ID ? nr : 0;
 }
 
+bool sample_task(const struct reader *reader, const struct event *event,
+                 const struct record *record, int32_t *pid, int32_t *tid)
+{
+	const uint64_t type = event->attr.sample_type;
+	struct perfrec_cursor c = reader_body(reader, record);
+
+	*pid = *tid = -1;
+	skip_words(&c, !!(type & PERF_SAMPLE_IDENTIFIER) + !!(type & PERF_SAMPLE_IP));
+	if (type & PERF_SAMPLE_TID) {
+		*pid = (int32_t)perfrec_u32(&c);
+		*tid = (int32_t)perfrec_u32(&c);
+	}
+	return !c.bad;
+}
+
 bool sample_decode(const struct reader *reader, const struct event *event,
                    const struct record *record, struct sample_scratch *scratch, struct sample *s)
 {

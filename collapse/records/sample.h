@@ -39,6 +39,12 @@ struct sample {
 	uint32_t raw_size;
 };
 
+/* Can its user frames be unwound? */
+static inline bool sample_has_stack(const struct sample *sample)
+{
+	return sample->regs && sample->stack;
+}
+
 /* Space that a decoder uses again for words in our byte order or alignment. */
 struct sample_scratch {
 	uint64_t *words;
@@ -46,6 +52,10 @@ struct sample_scratch {
 };
 
 void sample_scratch_release(struct sample_scratch *scratch);
+
+/* The task of a sample alone, as sample_decode() has it; false where the record is too short. */
+bool sample_task(const struct reader *reader, const struct event *event,
+                 const struct record *record, int32_t *pid, int32_t *tid);
 
 /*
  * False where the record is too short for what its attributes promise. The

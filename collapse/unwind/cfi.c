@@ -339,7 +339,9 @@ const struct cfi_rule *cfi_rule_at(struct cfi *cfi, uint64_t vaddr)
 	if (!atomic_load_explicit(&cfi->debug_frame_tried, memory_order_acquire)) {
 		pthread_mutex_lock(&cfi->lock);
 		if (!atomic_load_explicit(&cfi->debug_frame_tried, memory_order_relaxed)) {
+			modules_lock();
 			debug_frame_open(cfi);
+			modules_unlock();
 			atomic_store_explicit(&cfi->debug_frame_tried, true, memory_order_release);
 		}
 		pthread_mutex_unlock(&cfi->lock);

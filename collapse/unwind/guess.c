@@ -65,7 +65,7 @@ static int take(struct walk *walk, uint64_t ip, uint64_t sp, enum unwind_step st
 	regs_set(&walk->regs, walk->machine->sp, sp);
 	walk->ip = ip;
 	walk->exact = false;
-	walk->steps[step]++;
+	walk->result->steps[step]++;
 	return STEP_TAKEN;
 }
 
@@ -196,7 +196,7 @@ int guess_step(struct walk *walk)
 		if (!machine->sigframe(&walk->regs, &walk->stack, &walk->ip))
 			return UNWIND_UNREADABLE;
 		walk->exact = true;
-		walk->steps[UNWIND_BY_TRAMPOLINE]++;
+		walk->result->steps[UNWIND_BY_TRAMPOLINE]++;
 		return STEP_TAKEN;
 	}
 	if (walk->exact && code.at) {

@@ -6,7 +6,6 @@
 #include "share/mem.h"
 
 #include <elf.h>
-#include <pthread.h>
 
 /* What lies this far above the copy is taken for the same stack, cut off. */
 #define STACK_REACH ((uint64_t)64 << 20)
@@ -17,7 +16,6 @@
 struct unwind_rules {
 	struct modules *modules;
 	struct unwind_options options;
-	pthread_mutex_t lock; /* guards opening: module_elf(), module->cfi */
 };
 
 /* The rule for one place in code, NULL for none. */
@@ -78,7 +76,6 @@ struct unwind_rules *unwind_rules_new(struct modules *modules, const struct unwi
 
 	rules->modules = modules;
 	rules->options = *options;
-	pthread_mutex_init(&rules->lock, NULL);
 	return rules;
 }
 
@@ -93,7 +90,6 @@ void unwind_rules_free(struct unwind_rules *rules)
 		module->cfi = NULL;
 		module->cfi_tried = false;
 	}
-	pthread_mutex_destroy(&rules->lock);
 	free(rules);
 }
 
@@ -133,7 +129,7 @@ struct cfi *walk_cfi(struct walk *walk, struct module *module)
 
 	if (state->tried)
 		return state->cfi;
-	pthread_mutex_lock(&rules->lock);
+	modules_lock();
 	if (!module->cfi_tried) {
 		struct elffile *file = module_elf(rules->modules, module);
 
@@ -143,7 +139,7 @@ struct cfi *walk_cfi(struct walk *walk, struct module *module)
 	}
 	state->cfi = module->cfi;
 	state->tried = true;
-	pthread_mutex_unlock(&rules->lock);
+	modules_unlock();
 	return state->cfi;
 }
 
@@ -324,7 +320,7 @@ static int step(struct walk *walk)
 	rule = walk_rule(walk, module, walk->off - !walk->exact);
 	if (LIKELY(rule)) {
 		result = step_by_rule(walk, rule);
-		walk->steps[UNWIND_BY_RULE] += result == STEP_TAKEN;
+		walk->result->steps[UNWIND_BY_RULE] += result == STEP_TAKEN;
 		return result;
 	}
 	result = strict ? (int)STEP_REFUSED : guess_step(walk);
@@ -366,49 +362,45 @@ static bool is_outermost(struct walk *walk, bool is_return)
 	return is_return && code.at && !walk->machine->after_call(&code);
 }
 
-static void count(struct walk *walk, enum unwind_end end)
+void unwinder_count(struct unwinder *unwinder, const struct unwind_result *result)
 {
-	struct unwinder *unwinder = walk->unwinder;
+	struct unwind_counts *counts[] = {&unwinder->totals, NULL};
 
-	for (unsigned i = 0; i < UNWIND_NR_STEPS; i++)
-		unwinder->totals.steps[i] += walk->steps[i];
-	unwinder->totals.ends[end]++;
-	if (walk->map.module) {
-		struct unwind_counts *counts = &state_of(unwinder, walk->map.module)->counts;
-
-		for (unsigned i = 0; i < UNWIND_NR_STEPS; i++)
-			counts->steps[i] += walk->steps[i];
-		counts->ends[end]++;
+	if (result->module)
+		counts[1] = &state_of(unwinder, result->module)->counts;
+	for (size_t i = 0; i < ARRAY_SIZE(counts) && counts[i]; i++) {
+		for (unsigned step = 0; step < UNWIND_NR_STEPS; step++)
+			counts[i]->steps[step] += result->steps[step];
+		counts[i]->ends[result->end]++;
 	}
 }
 
 size_t unwind(struct unwinder *unwinder, const struct unwind_sample *sample,
-              struct unwind_frame *out, size_t max, enum unwind_end *end)
+              struct unwind_frame *out, size_t max, struct unwind_result *result)
 {
 	struct walk walk;
+	enum unwind_end end;
 	size_t nr = 0;
-	int result;
+	int taken;
 
+	*result = (struct unwind_result){.end = UNWIND_NO_REGS};
 	walk.unwinder = unwinder;
 	walk.sample = sample;
+	walk.result = result;
 	walk.machine = regs_machine_of(sample->machine);
 	walk.map = (struct unwind_map){0};
 	walk.nr_recent = walk.next_recent = 0;
 	walk.exact = true;
-	memset(walk.steps, 0, sizeof(walk.steps));
-	*end = UNWIND_NO_REGS;
 	if (sample->regs_abi != REGS_ABI_64 || !walk.machine ||
-	    !regs_load(walk.machine, &walk.regs, sample->regs_mask, sample->regs, &walk.ip)) {
-		count(&walk, *end);
+	    !regs_load(walk.machine, &walk.regs, sample->regs_mask, sample->regs, &walk.ip))
 		return 0;
-	}
 	walk.stack = (struct stack_copy){sample->stack, walk.regs.value[walk.machine->sp],
 	                                 sample->stack_size};
-	walk.steps[UNWIND_BY_SAMPLE]++;
+	result->steps[UNWIND_BY_SAMPLE]++;
 	max = MIN_OF(max, (size_t)UNWIND_DEPTH_MAX);
 	for (;;) {
 		if (nr == max) {
-			result = UNWIND_TOO_DEEP;
+			taken = UNWIND_TOO_DEEP;
 			break;
 		}
 		if (LIKELY(locate(&walk))) {
@@ -417,21 +409,22 @@ size_t unwind(struct unwinder *unwinder, const struct unwind_sample *sample,
 		} else if (nr == 0) {
 			out[nr++] = (struct unwind_frame){.ip = walk.ip, .off = walk.ip};
 		} else {
-			result = UNWIND_NO_MODULE;
+			taken = UNWIND_NO_MODULE;
 			break;
 		}
-		result = step(&walk);
-		if (UNLIKELY(result != STEP_TAKEN))
+		taken = step(&walk);
+		if (UNLIKELY(taken != STEP_TAKEN))
 			break;
 		/* control came to a signal's trampoline by no call */
 		if (walk.exact)
 			out[nr - 1].is_return = false;
 	}
-	*end = (enum unwind_end)result;
-	if ((*end == UNWIND_NO_MODULE || *end == UNWIND_UNREADABLE || *end == UNWIND_NO_RULE) &&
+	end = (enum unwind_end)taken;
+	if ((end == UNWIND_NO_MODULE || end == UNWIND_UNREADABLE || end == UNWIND_NO_RULE) &&
 	    is_outermost(&walk, out[nr - 1].is_return))
-		*end = UNWIND_BOTTOM;
-	count(&walk, *end);
+		end = UNWIND_BOTTOM;
+	result->end = end;
+	result->module = walk.map.module;
 	return nr;
 }
 

@@ -90,6 +90,13 @@ struct unwind_counts {
 	uint64_t steps[UNWIND_NR_STEPS]; /* frames found so */
 };
 
+/* How one walk went. */
+struct unwind_result {
+	enum unwind_end end;
+	const struct module *module; /* of the last frame, or NULL */
+	uint32_t steps[UNWIND_NR_STEPS];
+};
+
 struct unwind_options {
 	bool strict; /* call frame information only, no guesses */
 };
@@ -97,11 +104,7 @@ struct unwind_options {
 struct unwind_rules;
 struct unwinder;
 
-/*
- * modules is borrowed and must outlive the rules. module_elf() is called under
- * the rules' own lock: others that open modules at the same time must not run
- * beside unwind().
- */
+/* modules is borrowed and must outlive the rules. */
 struct unwind_rules *unwind_rules_new(struct modules *modules,
                                       const struct unwind_options *options);
 void unwind_rules_free(struct unwind_rules *rules);
@@ -113,9 +116,13 @@ void unwinder_free(struct unwinder *unwinder);
  * Writes the frames, innermost first, and returns their number (at most max;
  * at least 1 unless the end is UNWIND_NO_REGS). The sampled instruction is the
  * first, with is_return false; so is an instruction that a signal interrupted.
+ * Counts nothing.
  */
 size_t unwind(struct unwinder *unwinder, const struct unwind_sample *sample,
-              struct unwind_frame *out, size_t max, enum unwind_end *end);
+              struct unwind_frame *out, size_t max, struct unwind_result *result);
+
+/* Adds a walk, of this unwinder or of another, to the counts of this one. */
+void unwinder_count(struct unwinder *unwinder, const struct unwind_result *result);
 
 /* A stack is whole, or its outermost frames are missing ("[truncated]"). */
 static inline bool unwind_is_whole(enum unwind_end end)
@@ -123,7 +130,7 @@ static inline bool unwind_is_whole(enum unwind_end end)
 	return end == UNWIND_BOTTOM;
 }
 
-/* Totals of this unwinder, and by module of the last frame (zeros where none). */
+/* What was counted, and of that by module of the last frame (zeros where none). */
 const struct unwind_counts *unwinder_totals(const struct unwinder *unwinder);
 struct unwind_counts unwinder_module_counts(const struct unwinder *unwinder,
                                             const struct module *module);

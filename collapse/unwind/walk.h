@@ -28,7 +28,7 @@ struct walk {
 
 	struct unwind_map recent[WALK_NR_RECENT];
 	unsigned nr_recent, next_recent;
-	uint32_t steps[UNWIND_NR_STEPS];
+	struct unwind_result *result;
 };
 
 /* How an attempt at a step went; values below UNWIND_NR_ENDS end the walk. */

@@ -9,6 +9,7 @@
  */
 #include "share/compat.h"
 
+#include "collapse/records/features.h"
 #include "collapse/records/reorder.h"
 #include "collapse/records/sample.h"
 #include "collapse/records/session.h"
@@ -16,7 +17,6 @@
 #include "share/mem.h"
 #include "share/num.h"
 
-#include <elf.h>
 #include <pthread.h>
 #include <time.h>
 
@@ -90,8 +90,7 @@ static int read_recording(struct bench *bench, const char *path, struct modules 
 
 	if (!reader)
 		return -1;
-	bench->machine =
-	        reader->arch && strcmp(reader->arch, "aarch64") == 0 ? EM_AARCH64 : EM_X86_64;
+	bench->machine = features_machine(reader);
 	session_init(&bench->session, reader, modules);
 	reorder_init(&reorder, reader, deliver, bench);
 	while (reader_next(reader, &record) == 1) {
@@ -133,12 +132,14 @@ static void *walk_all(void *arg)
 	static _Thread_local struct unwind_frame frames[UNWIND_DEPTH_MAX];
 	struct share *share = arg;
 	double start = now(CLOCK_THREAD_CPUTIME_ID);
-	enum unwind_end end;
+	struct unwind_result result;
 
 	share->nr_frames = 0;
-	for (size_t i = share->first; i < share->bench->nr; i += share->step)
+	for (size_t i = share->first; i < share->bench->nr; i += share->step) {
 		share->nr_frames += unwind(share->unwinder, &share->bench->kept[i].sample, frames,
-		                           UNWIND_DEPTH_MAX, &end);
+		                           UNWIND_DEPTH_MAX, &result);
+		unwinder_count(share->unwinder, &result);
+	}
 	share->cpu = now(CLOCK_THREAD_CPUTIME_ID) - start;
 	return NULL;
 }
@@ -168,14 +169,14 @@ static void print_frames(const struct bench *bench, struct unwinder *unwinder)
 	static struct unwind_frame frames[UNWIND_DEPTH_MAX];
 
 	for (size_t i = 0; i < bench->nr; i++) {
-		enum unwind_end end;
+		struct unwind_result result;
 		size_t nr =
-		        unwind(unwinder, &bench->kept[i].sample, frames, UNWIND_DEPTH_MAX, &end);
+		        unwind(unwinder, &bench->kept[i].sample, frames, UNWIND_DEPTH_MAX, &result);
 
 		printf("%d %ju", bench->kept[i].tid, (uintmax_t)bench->kept[i].time);
 		for (size_t j = 0; j < nr; j++)
 			printf(" %jx", (uintmax_t)(frames[j].off - frames[j].is_return));
-		printf(" %s\n", unwind_end_text(end));
+		printf(" %s\n", unwind_end_text(result.end));
 	}
 }
 

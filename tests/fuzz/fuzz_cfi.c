@@ -108,7 +108,7 @@ static void walk(const struct head *head, struct modules *modules, struct module
 	};
 	struct unwind_rules *rules = unwind_rules_new(modules, &options);
 	struct unwinder *unwinder = unwinder_new(rules);
-	enum unwind_end end;
+	struct unwind_result result;
 	size_t nr;
 
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
@@ -116,9 +116,9 @@ static void walk(const struct head *head, struct modules *modules, struct module
 	/* perf's numbers of sp and pc */
 	regs[is_x86 ? 7 : 31] = STACK_START;
 	regs[is_x86 ? 8 : 32] = head->pc % IMAGE_SIZE;
-	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &end);
-	if (nr == 0 || nr > UNWIND_DEPTH_MAX || end >= UNWIND_NR_ENDS ||
-	    (end == UNWIND_TOO_DEEP) != (nr == UNWIND_DEPTH_MAX && end == UNWIND_TOO_DEEP))
+	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &result);
+	if (nr == 0 || nr > UNWIND_DEPTH_MAX || result.end >= UNWIND_NR_ENDS ||
+	    (result.end == UNWIND_TOO_DEEP) != (nr == UNWIND_DEPTH_MAX && result.end == UNWIND_TOO_DEEP))
 		abort();
 	for (size_t i = 0; i < nr; i++)
 		if (frames[i].module && frames[i].off != frames[i].ip)

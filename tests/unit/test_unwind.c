@@ -29,7 +29,7 @@ struct world {
 	uint64_t regs[33];
 	struct unwind_sample sample;
 	struct unwind_frame frames[UNWIND_DEPTH_MAX];
-	enum unwind_end end;
+	struct unwind_result result; /* of the last walk */
 };
 
 static bool find(void *ctx, uint64_t ip, struct unwind_map *map)
@@ -113,13 +113,20 @@ static void world_free(struct world *world)
 /* perf's numbers on x86-64 */
 enum { BP = 6, SP = 7, IP = 8 };
 
+static size_t walk_up_to(struct world *world, size_t max)
+{
+	size_t nr = unwind(world->unwinder, &world->sample, world->frames, max, &world->result);
+
+	unwinder_count(world->unwinder, &world->result);
+	return nr;
+}
+
 static size_t walk(struct world *world, uint64_t ip, uint64_t fp)
 {
 	world->regs[IP] = ip;
 	world->regs[SP] = STACK_START;
 	world->regs[BP] = fp;
-	return unwind(world->unwinder, &world->sample, world->frames, UNWIND_DEPTH_MAX,
-	              &world->end);
+	return walk_up_to(world, UNWIND_DEPTH_MAX);
 }
 
 /* The address behind the call of this function. */
@@ -134,7 +141,7 @@ Test(unwind, no_registers)
 
 	world->sample.regs_abi = 1;
 	cr_assert_eq(walk(world, JIT_START, 0), 0, "32-bit task");
-	cr_assert_eq(world->end, UNWIND_NO_REGS);
+	cr_assert_eq(world->result.end, UNWIND_NO_REGS);
 	world->sample.regs_abi = 0;
 	cr_assert_eq(walk(world, JIT_START, 0), 0, "no registers at all");
 	world->sample.regs_abi = 2;
@@ -174,8 +181,8 @@ Test(unwind, frame_pointers)
 		world->stack[5] = rows[i].ip;
 		cr_assert_eq(walk(world, JIT_START + 0x10, STACK_START + 32), rows[i].nr, "%s",
 		             rows[i].label);
-		cr_assert_eq(world->end, rows[i].end, "%s: %s", rows[i].label,
-		             unwind_end_text(world->end));
+		cr_assert_eq(world->result.end, rows[i].end, "%s: %s", rows[i].label,
+		             unwind_end_text(world->result.end));
 		cr_assert_eq(world->frames[0].ip, JIT_START + 0x10, "%s", rows[i].label);
 		cr_assert(!world->frames[0].is_return, "%s", rows[i].label);
 		if (rows[i].nr > 1) {
@@ -193,11 +200,11 @@ Test(unwind, strict_does_not_guess)
 
 	world->stack[5] = JIT_START + 0x20;
 	cr_assert_eq(walk(world, JIT_START + 0x10, STACK_START + 32), 1);
-	cr_assert_eq(world->end, UNWIND_NO_RULE);
+	cr_assert_eq(world->result.end, UNWIND_NO_RULE);
 	cr_assert_eq(walk(world, LOST_START, STACK_START + 32), 1);
-	cr_assert_eq(world->end, UNWIND_NO_FILE);
+	cr_assert_eq(world->result.end, UNWIND_NO_FILE);
 	cr_assert_eq(walk(world, 0, STACK_START + 32), 1);
-	cr_assert_eq(world->end, UNWIND_NO_MODULE);
+	cr_assert_eq(world->result.end, UNWIND_NO_MODULE);
 	cr_assert_eq(world->frames[0].module, NULL);
 	for (int step = UNWIND_BY_RULE; step < UNWIND_NR_STEPS; step++)
 		cr_assert_eq(unwinder_totals(world->unwinder)->steps[step], 0);
@@ -216,7 +223,7 @@ Test(unwind, bad_pointer)
 	cr_assert_eq(world->frames[1].module, world->self);
 	world->stack[0]++; /* no call ends there */
 	cr_assert_eq(walk(world, 0, 0), 1);
-	cr_assert_eq(world->end, UNWIND_NO_MODULE);
+	cr_assert_eq(world->result.end, UNWIND_NO_MODULE);
 	world_free(world);
 }
 
@@ -262,10 +269,10 @@ Test(unwind, depth)
 	}
 	nr = walk(world, JIT_START + 0x10, STACK_START);
 	cr_assert_eq(nr, 33);
-	cr_assert_eq(world->end, UNWIND_CUT);
-	nr = unwind(world->unwinder, &world->sample, world->frames, 5, &world->end);
+	cr_assert_eq(world->result.end, UNWIND_CUT);
+	nr = walk_up_to(world, 5);
 	cr_assert_eq(nr, 5);
-	cr_assert_eq(world->end, UNWIND_TOO_DEEP);
+	cr_assert_eq(world->result.end, UNWIND_TOO_DEEP);
 	world_free(world);
 }
 
@@ -278,7 +285,7 @@ Test(unwind, shorter_than_asked_for)
 	world->stack[5] = JIT_START + 0x20;
 	world->sample.stack_request = 65528;
 	cr_assert_eq(walk(world, JIT_START + 0x10, STACK_START + 32), 2);
-	cr_assert_neq(world->end, UNWIND_CUT);
+	cr_assert_neq(world->result.end, UNWIND_CUT);
 	world_free(world);
 }
 
@@ -293,10 +300,8 @@ Test(unwind, aarch64_signature)
 	world->regs[PC] = JIT_START + 0x10;
 	world->regs[A_SP] = STACK_START;
 	world->regs[FP] = STACK_START + 16;
-	cr_assert_eq(unwind(world->unwinder, &world->sample, world->frames, UNWIND_DEPTH_MAX,
-	                    &world->end),
-	             2);
+	cr_assert_eq(walk_up_to(world, UNWIND_DEPTH_MAX), 2);
 	cr_assert_eq(world->frames[1].ip, JIT_START + 0x40);
-	cr_assert_eq(world->end, UNWIND_BOTTOM);
+	cr_assert_eq(world->result.end, UNWIND_BOTTOM);
 	world_free(world);
 }

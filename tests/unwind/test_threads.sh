@@ -18,3 +18,48 @@ for nr in 2 5; do
 	check "unwind threads: $nr find the same" [ "$(frames $nr)" = "$one" ]
 	check "unwind threads: $nr, no complaint" [ ! -s "$work/log" ]
 done
+
+# collapse prints the same with any number of threads: one process, and many
+# that come and go, so that maps change between the samples; by file, by pipe,
+# compressed
+same() { # FILE [OPTION]...
+	local file=$1 nr
+	shift
+	collapse -q --threads 1 "$@" "$file" >"$work/one" 2>&1
+	[ "$(wc -l <"$work/one")" -gt 20 ] || { cat "$work/one"; return 1; }
+	for nr in 2 4; do
+		collapse -q --threads $nr "$@" "$file" >"$work/more" 2>&1
+		cmp "$work/one" "$work/more" || return 1
+	done
+}
+same_by_pipe() { # FILE; what is told of build-ids behind the samples is the pipe's own matter
+	local nr
+	collapse -q --threads 1 <"$1" >"$work/one" 2>&1
+	for nr in 1 2 4; do
+		cat "$1" | collapse -q --threads $nr >"$work/more" 2>&1
+		cmp "$work/one" "$work/more" || return 1
+	done
+}
+cat >"$work/many.sh" <<'END'
+for i in $(seq 60); do
+	perl -e '$h{$_ % 99} .= sqrt $_ for 1 .. 4000; @s = sort values %h' &
+	perl -e '@s = map { join ",", sort split //, $_ x 3 } 1 .. 3000'
+done
+wait
+END
+many() { # FILE [OPTION]... records $work/many.sh
+	local file=$1
+	shift
+	for _ in 1 2 3; do
+		perf_record -F 4999 --call-graph dwarf,8192 -m 4M "$@" -o "$file" sh "$work/many.sh" >/dev/null 2>&1 && return
+	done
+}
+many "$work/many"
+many "$work/packed" -z
+for file in data many packed; do
+	[ -s "$work/$file" ] || { skip "collapse threads: no recording '$file'"; continue; }
+	check "collapse threads: $file, the same stacks" same "$work/$file"
+	check "collapse threads: $file, the same by pipe" same_by_pipe "$work/$file"
+	check "collapse threads: $file, the same counters" same "$work/$file" --input-check
+	check "collapse threads: $file, the same without the kernel" same "$work/$file" --only user --by tid
+done

@@ -169,7 +169,7 @@ static const char *look(struct program *program, struct unwinder *unwinder,
 	                                r->rsp, r->rip, r->eflags, r->cs,  r->ss,  r->r8,  r->r9,
 	                                r->r10, r->r11, r->r12,    r->r13, r->r14, r->r15};
 	size_t got, nr;
-	enum unwind_end end;
+	struct unwind_result result;
 	struct unwind_sample sample = {
 	        .machine = EM_X86_64,
 	        .regs_abi = 2,
@@ -185,8 +185,8 @@ static const char *look(struct program *program, struct unwinder *unwinder,
 	if (got == 0) /* a partial read ends where the stack does */
 		got = read_memory(program, r->rsp, copy, program->stack_end - r->rsp);
 	sample.stack_size = got;
-	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &end);
-	return compare(program, r->rsp, frames, nr, end);
+	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &result);
+	return compare(program, r->rsp, frames, nr, result.end);
 }
 
 /* What the step from `was` to `is` did to the calls. */

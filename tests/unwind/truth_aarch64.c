@@ -142,6 +142,7 @@ static const char *look(struct program *program, struct unwinder *unwinder,
 {
 	static uint8_t copy[COPY_SIZE];
 	static struct unwind_frame frames[UNWIND_DEPTH_MAX];
+	struct unwind_result result;
 	enum unwind_end end;
 	size_t nr, at = 1;
 	struct unwind_sample sample = {
@@ -156,7 +157,8 @@ static const char *look(struct program *program, struct unwinder *unwinder,
 	        .ctx = program,
 	};
 
-	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &end);
+	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &result);
+	end = result.end;
 	if (!program->nr_calls) {
 		/* below main: newest last */
 		for (size_t i = nr; end == UNWIND_BOTTOM && i-- > 1;)

@@ -1,0 +1,54 @@
+/*
+ * ahead.h - samples that wait for their turn while other threads unwind them.
+ *
+ * Decides who unwinds what and when: samples come in, in order, and go out in
+ * the same order, on the caller's thread; meanwhile any thread takes the
+ * oldest that nobody has taken, the caller too, whenever it would have to
+ * wait. So whoever counts the samples sees the same with any number of
+ * threads.
+ *
+ * What a walk needs of the session is the maps of its process. The caller
+ * drains before it changes any maps, or frees the records.
+ *
+ * Threads are started when the first samples are queued. Memory: AHEAD_SIZE
+ * samples, each with its frames.
+ */
+#ifndef COLLAPSE_AHEAD_H
+#define COLLAPSE_AHEAD_H
+
+#include "collapse/frames.h"
+#include "share/compat.h"
+
+#define AHEAD_SIZE 256u /* a power of two */
+
+struct ahead;
+
+struct ahead_options {
+	const struct reader *reader; /* borrowed */
+	struct frames *frames;       /* borrowed: its unwinder is the caller's own */
+	unsigned nr_threads;         /* with the caller's; 2 or more */
+
+	/* On the caller's thread, in order; unwound is borrowed, NULL where nobody did it. */
+	void (*deliver)(void *ctx, const struct record *record, struct event *event, uint64_t time,
+	                const struct unwound *unwound);
+	void *ctx;
+};
+
+struct ahead *ahead_new(const struct ahead_options *options);
+
+/* Samples that were not delivered are dropped. NULL is fine. */
+void ahead_free(struct ahead *ahead);
+
+/*
+ * Queues a sample whose record stays where it is until it is delivered. event:
+ * NULL where it is not known. False, with the queue empty: the caller counts
+ * it at once, for the record is gone after this call (time 0) or its task is
+ * new to the session.
+ */
+bool ahead_sample(struct ahead *ahead, const struct record *record, struct event *event,
+                  uint64_t time);
+
+/* Delivers all that is queued. */
+void ahead_drain(struct ahead *ahead);
+
+#endif
