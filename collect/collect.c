@@ -221,6 +221,9 @@ static void say_what_was_given_up(const struct recorder *recorder)
 	if (recorder->without_kernel)
 		msg_note("kernel.perf_event_paranoid forbids the kernel half: recording user space "
 		         "only");
+	if (recorder->without_children)
+		msg_warn("this kernel cannot read a group (:S) in threads and children yet to "
+		         "come: they are left out");
 	if (recorder->ring_size < recorder->asked_ring_size)
 		msg_warn("the locked-memory limit leaves %zu kB of buffer for each CPU instead of "
 		         "%zu "

@@ -14,19 +14,24 @@
 #include <unistd.h>
 
 struct opened {
-	int fd; /* -1: this event cannot be counted here */
+	int fd;
 	uint32_t event;
+	bool leads; /* its group follows; alone it is a group of one */
+	uint64_t id;
+	/* read last */
+	uint64_t value, enabled, running;
 };
 
-/* One run: its descriptors, and what they read at its start or last interval. */
+/* One run: its descriptors, each group in one piece. */
 struct run {
 	struct count *count;
 	struct opened *fds;
 	size_t nr, capacity;
-	struct {
-		uint64_t value, enabled, running;
-	} * before;
+	uint64_t *words; /* what a group reads as */
 };
+
+/* Words that a group of nr events reads as: nr, two times, then value and id of each. */
+#define GROUP_WORDS(nr) (3 + 2 * (nr))
 
 static uint64_t now_ns(void)
 {
@@ -64,7 +69,9 @@ static void prepare(const struct count *count, struct perf_event_attr *attr, boo
 {
 	attr->sample_period = 0;
 	attr->freq = 0;
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr->sample_type = 0;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING |
+	                    PERF_FORMAT_ID | PERF_FORMAT_GROUP;
 	attr->disabled = 1;
 	attr->inherit = count->inherit;
 	attr->enable_on_exec = on_exec;
@@ -111,21 +118,19 @@ static void open_pair(struct run *run, int tid, int cpu)
 	int leader_fd = -1;
 
 	for (size_t i = 0; i < events->nr; i++) {
-		bool leads = events->at[i].leader == i;
-		int fd;
+		int group_fd = events->at[i].leader == i ? -1 : leader_fd;
+		struct opened opened = {.event = (uint32_t)i, .leads = group_fd < 0};
 
-		/* members follow their leader, also when it cannot be counted */
-		events->at[i].attr.disabled = leads;
-		if (!leads && leader_fd < 0)
-			fd = open_one(run->count, i, tid, cpu, -1);
-		else
-			fd = open_one(run->count, i, tid, cpu, leads ? -1 : leader_fd);
-		if (leads)
-			leader_fd = fd;
-		if (fd < 0)
+		/* members follow their leader, or stand alone where it cannot be counted */
+		events->at[i].attr.disabled = opened.leads;
+		opened.fd = open_one(run->count, i, tid, cpu, group_fd);
+		if (events->at[i].leader == i)
+			leader_fd = opened.fd;
+		if (opened.fd < 0)
 			continue;
+		ioctl(opened.fd, PERF_EVENT_IOC_ID, &opened.id);
 		MEM_GROW(run->fds, run->nr, run->capacity);
-		run->fds[run->nr++] = (struct opened){fd, (uint32_t)i};
+		run->fds[run->nr++] = opened;
 	}
 }
 
@@ -152,42 +157,65 @@ static void close_all(struct run *run)
 	for (size_t i = 0; i < run->nr; i++)
 		close(run->fds[i].fd);
 	free(run->fds);
-	free(run->before);
+	free(run->words);
 }
 
 /* ---- reading ---- */
+
+/* Adds to its counter what a descriptor has counted since it was read last. */
+static void add_reading(struct counter *counter, struct opened *opened, const struct opened *now)
+{
+	double value = (double)(now->value - opened->value);
+	uint64_t enabled = now->enabled - opened->enabled;
+	uint64_t running = now->running - opened->running;
+
+	counter->enabled_ns += enabled;
+	counter->running_ns += running;
+	if (running)
+		counter->value +=
+		        running < enabled ? value * (double)enabled / (double)running : value;
+	opened->value = now->value;
+	opened->enabled = now->enabled;
+	opened->running = now->running;
+}
+
+/* Reads a group at once; its members are the descriptors from at on. */
+static void read_group(struct run *run, size_t at)
+{
+	uint64_t *words = run->words;
+	size_t size = GROUP_WORDS(run->count->events->nr) * sizeof(*words);
+
+	if (read(run->fds[at].fd, words, size) < (ssize_t)(GROUP_WORDS(1) * sizeof(*words)))
+		return;
+	for (size_t member = at; member < run->nr && (member == at || !run->fds[member].leads);
+	     member++) {
+		struct opened *opened = &run->fds[member];
+		const uint64_t *pair = words + GROUP_WORDS(0);
+
+		for (size_t i = 0; i < words[0]; i++, pair += 2) {
+			struct opened now = {
+			        .value = pair[0], .enabled = words[1], .running = words[2]};
+
+			if (pair[1] == opened->id)
+				add_reading(&run->count->counters[opened->event], opened, &now);
+		}
+	}
+}
 
 /* Sums each event over CPUs and tasks, since the last call, into its counter. */
 static void read_all(struct run *run)
 {
 	struct count *count = run->count;
 
-	if (!run->before) {
-		run->before = mem_zalloc(run->nr * sizeof(*run->before));
-	}
+	if (!run->words)
+		run->words = mem_alloc(GROUP_WORDS(count->events->nr) * sizeof(*run->words));
 	for (size_t i = 0; i < count->nr_counters; i++) {
 		count->counters[i].value = 0;
 		count->counters[i].enabled_ns = count->counters[i].running_ns = 0;
 	}
-	for (size_t i = 0; i < run->nr; i++) {
-		struct counter *counter = &count->counters[run->fds[i].event];
-		uint64_t values[3], value, enabled, running;
-
-		if (read(run->fds[i].fd, values, sizeof(values)) != sizeof(values))
-			continue;
-		value = values[0] - run->before[i].value;
-		enabled = values[1] - run->before[i].enabled;
-		running = values[2] - run->before[i].running;
-		run->before[i].value = values[0];
-		run->before[i].enabled = values[1];
-		run->before[i].running = values[2];
-		counter->enabled_ns += enabled;
-		counter->running_ns += running;
-		if (running)
-			counter->value += running < enabled ? (double)value * (double)enabled /
-			                                              (double)running :
-			                                      (double)value;
-	}
+	for (size_t i = 0; i < run->nr; i++)
+		if (run->fds[i].leads)
+			read_group(run, i);
 }
 
 /* ---- running ---- */

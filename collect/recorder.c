@@ -96,6 +96,13 @@ static bool step_back(struct recorder *recorder, struct event *event, int failur
 		recorder->without_kernel = changed;
 		return changed;
 	}
+	/* until Linux 6.12 groups are read with each sample of one task alone */
+	if (failure == EINVAL && event->attr.inherit &&
+	    event->attr.sample_type & PERF_SAMPLE_READ) {
+		event->attr.inherit = 0;
+		recorder->without_children = true;
+		return true;
+	}
 	return failure == EINVAL && first && give_up_feature(events);
 }
 
@@ -320,10 +327,11 @@ static int learn_ids(struct recorder *recorder, struct err *err)
 	return 0;
 }
 
-/* 8-byte fields in front of the chain; 0 where there is no stack copy to shorten. */
+/* 8-byte fields in front of the values read and the chain; 0 where there is no stack copy to
+ * shorten. */
 static size_t words_to_chain(uint64_t type)
 {
-	if (!(type & PERF_SAMPLE_STACK_USER) || (type & (PERF_SAMPLE_READ | PERF_SAMPLE_RAW)))
+	if (!(type & PERF_SAMPLE_STACK_USER) || type & PERF_SAMPLE_RAW)
 		return 0;
 	return 1 + (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 	                                                PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
@@ -422,6 +430,13 @@ static void copy(struct recorder *recorder, struct ring *ring, uint64_t from, ui
 	}
 }
 
+/* 8-byte fields that tell one event's value, as our read_format asks for them. */
+static uint64_t words_of_value(const struct perf_event_attr *attr)
+{
+	return 1 + (uint64_t)__builtin_popcountll(attr->read_format &
+	                                          (PERF_FORMAT_ID | PERF_FORMAT_LOST));
+}
+
 /*
  * Writes a sample without the unused end of its stack copy: the kernel
  * reserves what was asked for, and says behind it how much it could read.
@@ -436,7 +451,13 @@ static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t 
 	uint64_t field = at + event->words_to_chain * 8, end = at + header->size, size, used, cut;
 	struct perf_event_header shorter = *header;
 
-	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN)
+	/* a group: how many, then value, id and lost of each; else those of one */
+	if (attr->sample_type & PERF_SAMPLE_READ)
+		field += attr->read_format & PERF_FORMAT_GROUP ?
+		                 8 + 8 * words_of_value(attr) *
+		                                 MIN_OF(*ring_u64(ring, field), 65536u) :
+		                 8 * words_of_value(attr);
+	if (field < end && attr->sample_type & PERF_SAMPLE_CALLCHAIN)
 		field += 8 + 8 * MIN_OF(*ring_u64(ring, field), 65536u);
 	if (field < end && attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		field += 8 + 24 * MIN_OF(*ring_u64(ring, field), 65536u);

@@ -32,8 +32,9 @@ struct recorder {
 	bool hold;        /* samples are not taken until recorder_resume */
 
 	/* what had to be given up, for messages */
-	bool without_kernel; /* the kernel half was refused: user space only */
-	bool without_pmu;    /* cpu-clock took the place of cycles */
+	bool without_kernel;   /* the kernel half was refused: user space only */
+	bool without_pmu;      /* cpu-clock took the place of cycles */
+	bool without_children; /* this kernel reads no groups of inherited events */
 	size_t asked_ring_size;
 	size_t nr_vanished; /* tasks that ended before they were opened */
 

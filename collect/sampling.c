@@ -158,8 +158,6 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 	attr->sample_id_all = 1;
 	attr->disabled = 1;
 	attr->inherit = sampling->inherit;
-	if (attr->sample_type & PERF_SAMPLE_READ)
-		attr->inherit = 0;
 	if (sampling->clockid >= 0) {
 		attr->use_clockid = 1;
 		attr->clockid = sampling->clockid;
@@ -210,9 +208,12 @@ void sampling_apply(struct sampling *sampling, struct event_list *events, size_t
 		struct event *event = &events->at[i];
 
 		apply_event(sampling, event);
-		/* followers start, stop and sample with their leader's group */
-		if (event->leader != i)
-			event->attr.disabled = 0;
+		if (event->leader == i)
+			continue;
+		/* followers start and stop with their leader, whose samples tell their values */
+		event->attr.disabled = 0;
+		if (event->attr.sample_type & PERF_SAMPLE_READ)
+			event->attr.freq = event->attr.sample_period = 0;
 	}
 }
 

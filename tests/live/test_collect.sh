@@ -107,6 +107,19 @@ check "two events: each under its name" \
 	[ "$(script -G -F event <"$work/two" | grep -o '[a-z-]*:' | sort -u | tr -d '\n')" = "page-faults:task-clock:" ]
 collect -q -e "{task-clock,context-switches}" -F 499 -o "$work/group" -- "$work/spin" 1
 check "a group is read by perf" [ "$(script -G -F event <"$work/group" | grep -c task-clock)" -gt 100 ]
+collect -q -e '{task-clock,page-faults}:S' -F 499 --call-graph dwarf,32768 -o "$work/group" -- "$work/spin" 1
+check "a group read with each sample: its leader alone samples" awk '
+	$1 ~ /task-clock|page-faults/ { nr[$1]++ } END { for (e in nr) print e, nr[e]; exit !(nr["task-clock:"] > 100) }
+	' <(script -G -F event <"$work/group")
+check "a group read with each sample: collapse counts its member as perf stat does" awk \
+	-v folded="$(collapse -q --event page-faults --count=period "$work/group" 2>/dev/null | folded_sum)" \
+	-v counted="$(collect --count --csv -e page-faults -- "$work/spin" 1 2>/dev/null | cut -d, -f 1)" \
+	'BEGIN { print folded, counted; exit !(folded > 0.8 * counted && folded <= counted + 5) }'
+check "a group read with each sample: stack copies are cut to what was used" \
+	[ $(($(stat -c %s "$work/group") / $(nr_samples "$work/group"))) -lt 20000 ]
+collect -q -e '{task-clock,page-faults}:S' -F 499 -o "$work/group" -- sh -c "'$work/spin' 1; true" 2>"$work/err"
+check "a group read with each sample: in children too, or it is said" sh -c \
+	"grep -q 'they are left out' '$work/err' || [ $(script -G -F comm <"$work/group" | grep -c spin) -gt 100 ]"
 collect -q -e cpu-clock:u -F 999 -o "$work/user" -- "$work/spin" 1
 check "modifier u: no kernel addresses" \
 	[ "$(script -F ip <"$work/user" | grep -c ffffffff)" = 0 ]

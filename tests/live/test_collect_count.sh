@@ -50,7 +50,11 @@ if collect -q -e cycles -o /dev/null -- true 2>&1 | grep -q 'needs hardware coun
 fi
 collect --count -e '{task-clock,page-faults}' -o "$work/text" -- "$work/faults" 1000
 check "a group" awk '/page-faults/ { exit !($1 + 0 >= 1) }' "$work/text"
-"$work/faults" 10 & wait
+# read apart, each of them would have run a little longer than the one before
+collect --count --csv -a -I 50 -e '{cpu-clock,page-faults,context-switches}' --duration 0.4 >"$work/text"
+check "a group is read at once: all members ran for the same time" awk -F, '
+	{ time[$1] = time[$1] " " $6; if (!seen[$6 "," $1]++) distinct[$1]++ }
+	END { for (t in distinct) { nr++; print t, time[t]; bad += distinct[t] != 1 }; exit !(nr >= 5 && !bad) }' "$work/text"
 sleep 5 &
 pid=$!
 check "-p with a duration" sh -c "collect --count -e task-clock -p $pid --duration 0.2 | grep -q 'task-clock'"
