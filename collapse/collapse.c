@@ -143,9 +143,13 @@ static bool say_losses(const struct run *run)
 		msg_warn("%s records could not be understood and were left out",
 		         num_format_grouped(nr, nr_bad));
 	if (run->format_report.nr_bad)
-		msg_warn("%s malformed lines or records were left out; the first: %s",
-		         num_format_grouped(nr, run->format_report.nr_bad),
+		msg_warn("%s malformed %s: %s", num_format_grouped(nr, run->format_report.nr_bad),
+		         run->format_report.nr_bad == 1 ?
+		                 "line or record was left out" :
+		                 "lines or records were left out; the first",
 		         run->format_report.first_bad);
+	if (run->format_report.incomplete[0])
+		msg_warn("%s", run->format_report.incomplete);
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",
@@ -155,9 +159,8 @@ static bool say_losses(const struct run *run)
 		         run->format_report.left_out ? run->format_report.left_out :
 		                                       "samples of other events",
 		         num_format_grouped(nr, run->format_report.nr_left_out),
-		         run->format_report.left_out ?
-		                 "" :
-		                 "; --event NAME or --all-events folds them");
+		         run->format_report.left_out ? "" :
+		                                       "; --event NAME or --all-events folds them");
 	if (report->instead[0])
 		msg_note("%s; --event names another one", report->instead);
 	if (unresolved > 0.5 && !run->options.recording.stacks.no_symbols)
@@ -167,7 +170,8 @@ static bool say_losses(const struct run *run)
 	if (report->nr_truncated)
 		msg_note("%s stacks lack their outermost frames and stand below [truncated]",
 		         num_format_grouped(nr, report->nr_truncated));
-	return report->is_incomplete || nr_lost || nr_bad || run->format_report.nr_bad;
+	return report->is_incomplete || nr_lost || nr_bad || run->format_report.nr_bad ||
+	       run->format_report.incomplete[0];
 }
 
 static int no_samples(const struct run *run)
@@ -185,6 +189,8 @@ static int no_samples(const struct run *run)
 	else if (run->format_report.nr_bad)
 		msg_error("no samples in '%s', but what is malformed: %s", name,
 		          run->format_report.first_bad);
+	else if (run->format_report.incomplete[0])
+		msg_error("no samples in '%s': %s", name, run->format_report.incomplete);
 	else
 		msg_error("no samples in '%s'", name);
 	return EXIT_FAILED;

@@ -38,6 +38,7 @@ struct format_report {
 	uint64_t nr_left_out; /* whole records left out by choice */
 	const char *left_out; /* what they are, for people; NULL: samples of other events */
 	char first_bad[200];  /* "line 12: ..." or "offset 345: ..." */
+	char incomplete[200]; /* what else the output lacks, for people; or "" */
 	char unit[24];        /* "samples", "microseconds", "bytes", ... */
 	char event[64];       /* name of what was folded, or "" */
 };

@@ -9,6 +9,7 @@
 /* clang-format off */
 #define FORMATS(X) \
 	X(perf_script) \
+	X(perf_report) \
 	X(folded) \
 	X(json) \
 	X(svg) \
