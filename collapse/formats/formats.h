@@ -61,7 +61,8 @@
 	X(vsprof) \
 	X(uftrace) \
 	X(hprof) \
-	X(xdebug)
+	X(xdebug) \
+	X(callgrind)
 /* clang-format on */
 
 #endif
