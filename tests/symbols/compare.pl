@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# compare.pl PCS OURS THEIRS [REFEREE] - the chains of names of each address,
+# compare.pl PCS OURS THEIRS [REFEREE [SYMBOLS]] - the chains of names of each address,
 # ours (names_at -d none) beside those of `addr2line -a -i -f`; llvm-symbolizer
 # prints the same form, eu-addr2line nearly. Prints the differences that are
 # not explained here, then a line of counts; fails where there are any.
@@ -17,6 +17,8 @@
 #   ifunc    at the resolver's address: the function that is there, not the
 #            one that it resolves
 #   lto      a file's mark of the link-time optimizer taken for a function
+#   alias    both names are at one address in SYMBOLS, `readelf -sW`
+#   label    a place within a function, which the other tool takes for one
 #   nothing  the other tool knows no function there
 #   line     addr2line has no line ("?" or 0)
 #   outvoted the REFEREE, a third tool, agrees with us. eu-addr2line 0.188
@@ -33,6 +35,8 @@ sub plain {
 	$name =~ s/([CD])[0-4](?=E|I)/$1/;
 	return $name;
 }
+
+my (%places, %labels); # of each name in SYMBOLS
 
 # the chains of a tool: [[name, line], ...] for each address
 sub chains_of {
@@ -65,6 +69,8 @@ sub why_name {
 	return 'linker' if $i == $#$ours && $mine =~ /^_Z/
 		&& ($theirs =~ /^~?operator/ || ($theirs =~ /^~?(\w+)/ && $mine =~ /\d\Q$1\E/));
 	return 'lto' if $theirs =~ /^program\.cc\.[0-9a-f]+$/;
+	return 'alias' if $i == $#$ours && grep { $places{$theirs}{$_} } keys %{$places{$mine} // {}};
+	return 'label' if $i == $#$ours && $labels{$theirs};
 	return 'ifunc' if "$mine $theirs" eq 'resolve_it chosen';
 	return undef;
 }
@@ -86,7 +92,14 @@ sub why {
 	return \@why;
 }
 
-my ($pcs, $ours, $theirs, $referee) = @ARGV;
+my ($pcs, $ours, $theirs, $referee, $symbols) = @ARGV;
+if ($symbols) {
+	open my $s, '<', $symbols or die "$symbols: $!";
+	while (<$s>) {
+		$places{plain($2)}{$1} = 1 if /^\s*\d+: (\w{8,16})\s+\w+ I?FUNC\s+\S+\s+\S+\s+\d+ ([^@\s]+)/;
+		$labels{$1} = 1 if /\sNOTYPE\s+\S+\s+\S+\s+\d+ (\S+)/;
+	}
+}
 open my $p, '<', $pcs or die "$pcs: $!";
 open my $o, '<', $ours or die "$ours: $!";
 $_ = $_ ? chains_of($_) : undef for $theirs, $referee;

@@ -5,11 +5,13 @@
  * usage: names_at [-d full|short|none] [-ilot] [-D DEBUGDIR] FILE <addresses
  *   addresses are as linked (vaddr), hexadecimal, one a line; -o: file offsets
  *   -i: without inlined functions; -l: file:line; -t: print what it cost
+ *   FILE may be "[kernel]": the running one; addresses are those of its list
  * A line of output for each: name, "<" and the name it is inlined into, ...
  */
 #include "share/compat.h"
 
 #include "collapse/names/elffile.h"
+#include "collapse/names/kallsyms.h"
 #include "collapse/names/symbolize.h"
 
 #include <inttypes.h>
@@ -70,7 +72,13 @@ int main(int argc, char **argv)
 	if (optind + 1 != argc)
 		return EXIT_MISUSE;
 	/* a recording has whole paths only */
-	key.path = realpath(argv[optind], NULL);
+	if (strcmp(argv[optind], "[kernel]") == 0) {
+		key.kind = MODULE_KERNEL;
+		key.build_id = kallsyms_running_build_id();
+		key.path = strdup("[kernel.kallsyms]");
+	} else {
+		key.path = realpath(argv[optind], NULL);
+	}
 	if (!key.path) {
 		perror(argv[optind]);
 		return EXIT_FAILED;
@@ -78,13 +86,13 @@ int main(int argc, char **argv)
 	modules = modules_new(&options);
 	symbolizer = symbolizer_new(modules, &how);
 	module = modules_intern(modules, &key);
-	if (!module_elf(modules, module)) {
+	if (key.kind == MODULE_FILE && !module_elf(modules, module)) {
 		fprintf(stderr, "%s: %s\n", key.path, module_why(module));
 		return EXIT_FAILED;
 	}
 	begin = cpu_seconds();
 	while (scanf("%" SCNx64, &address) == 1) {
-		uint64_t off = are_offs ? address : off_of(module->elf, address);
+		uint64_t off = are_offs || !module->elf ? address : off_of(module->elf, address);
 		size_t nr = symbolize(symbolizer, module, off, false, out);
 
 		for (size_t i = 0; i < nr; i++) {
