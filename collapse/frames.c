@@ -3,16 +3,17 @@
 
 #include "share/mem.h"
 
-#define CACHE_SIZE 16384u /* entries; 400 kB, within the second cache of most machines */
+#define CACHE_SIZE 16384u /* entries; 512 kB, within the second cache of most machines */
+#define BLOCK_BITS 6      /* of an address, in which most belong to one function */
 
 /* Kernel default of sysctl perf_event_max_stack (PERF_MAX_STACK_DEPTH). */
 #define DEFAULT_MAX_STACK 127
 
-void frames_init(struct frames *frames, struct session *session,
+void frames_init(struct frames *frames, struct session *session, struct symbolizer *symbolizer,
                  const struct frames_options *options)
 {
 	*frames = (struct frames){.options = *options};
-	places_init(&frames->places, session, options->is_live);
+	places_init(&frames->places, session, symbolizer, options->is_live);
 	frames->cache = mem_zalloc(CACHE_SIZE * sizeof(*frames->cache));
 }
 
@@ -41,6 +42,15 @@ static void push(struct frames *frames, uint32_t place, uint64_t ip)
 
 enum context { CONTEXT_USER, CONTEXT_KERNEL, CONTEXT_OTHER };
 
+static void find_run(struct frames *frames, const struct thread *thread, enum context context,
+                     uint64_t ip, bool is_return, struct places_run *run)
+{
+	if (context == CONTEXT_KERNEL)
+		places_of_kernel(&frames->places, ip, is_return, run);
+	else
+		places_of_user(&frames->places, thread->process, ip, is_return, run);
+}
+
 static void push_ip(struct frames *frames, const struct thread *thread, enum context context,
                     uint64_t ip, bool is_return)
 {
@@ -48,22 +58,23 @@ static void push_ip(struct frames *frames, const struct thread *thread, enum con
 	uint64_t version = is_kernel ? frames->places.session->kernel->version :
 	                               thread->process->maps->version;
 	uint64_t tag = version << 1 | is_return;
-	struct frames_cached *cached = &frames->cache[hash_u64(ip, tag) & (CACHE_SIZE - 1)];
+	unsigned block = frames->places.symbolizer ? BLOCK_BITS : 0;
+	struct frames_cached *cached =
+	        &frames->cache[hash_u64(ip >> block, tag) & (CACHE_SIZE - 1)];
+	struct places_run run;
 
 	/* a JIT puts new code where old code was, and tells nobody of a new version */
 	if (!is_kernel && thread->process->jitdump) {
-		push(frames, places_of_user(&frames->places, thread->process, ip, is_return), ip);
+		find_run(frames, thread, context, ip, is_return, &run);
+		push(frames, run.place, ip);
 		return;
 	}
 	/* a version belongs to one address space only, so it says which process */
-	if (cached->version != tag || cached->ip != ip) {
-		uint32_t place =
-		        is_kernel ? places_of_kernel(&frames->places, ip, is_return) :
-		                    places_of_user(&frames->places, thread->process, ip, is_return);
-
-		*cached = (struct frames_cached){ip, tag, place};
+	if (cached->version != tag || ip < cached->run.start || ip >= cached->run.end) {
+		find_run(frames, thread, context, ip, is_return, &cached->run);
+		cached->version = tag;
 	}
-	push(frames, cached->place, ip);
+	push(frames, cached->run.place, ip);
 }
 
 static void push_foreign(struct frames *frames, const char *name)
@@ -266,15 +277,7 @@ static void unwind_user(struct frames *frames, const struct thread *thread,
 	for (size_t i = 0; i < unwound->nr; i++) {
 		const struct unwind_frame *frame = &unwound->at[i];
 
-		push(frames,
-		     frame->module && frame->module->key.kind != MODULE_JIT ?
-		             places_id(&frames->places,
-		                       &(struct place){.module = frame->module,
-		                                       .off = frame->off,
-		                                       .is_return = frame->is_return}) :
-		             places_of_user(&frames->places, thread->process, frame->ip,
-		                            frame->is_return),
-		     frame->ip);
+		push_ip(frames, thread, CONTEXT_USER, frame->ip, frame->is_return);
 	}
 }
 

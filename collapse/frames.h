@@ -23,9 +23,10 @@ struct frames_options {
 	bool is_live;     /* see struct places */
 };
 
+/* What was found for addresses of a block of them last. */
 struct frames_cached {
-	uint64_t ip, version;
-	uint32_t place;
+	uint64_t version;
+	struct places_run run;
 };
 
 /* The user frames of a sample. */
@@ -52,7 +53,8 @@ struct frames {
 	                                borrowed, used once */
 };
 
-void frames_init(struct frames *frames, struct session *session,
+/* symbolizer: see struct places. */
+void frames_init(struct frames *frames, struct session *session, struct symbolizer *symbolizer,
                  const struct frames_options *options);
 void frames_release(struct frames *frames);
 

@@ -3,10 +3,13 @@
 
 #include "share/mem.h"
 
-void places_init(struct places *places, struct session *session, bool is_live)
+void places_init(struct places *places, struct session *session, struct symbolizer *symbolizer,
+                 bool is_live)
 {
-	*places = (struct places){.session = session, .is_live = is_live, .nr_slots = 1024};
+	*places = (struct places){
+	        .session = session, .symbolizer = symbolizer, .is_live = is_live, .nr_slots = 1024};
 	places->slots = mem_zalloc(places->nr_slots * sizeof(*places->slots));
+	places->text_unknown = strtab_cstr(&session->texts, "[unknown]");
 }
 
 void places_release(struct places *places)
@@ -65,20 +68,74 @@ uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel)
 	return places_id(places, &(struct place){.text = text, .is_kernel = is_kernel});
 }
 
-uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return)
+/* Will names of the module be the same at the end of the recording as now? */
+static bool is_settled(const struct places *places, const struct module *module)
+{
+	const struct reader *reader = places->session->reader;
+
+	/* a running JIT goes on writing its map; names that the recording has are by address */
+	if ((module->key.kind == MODULE_JIT && places->is_live) || reader->embedded.nr)
+		return false;
+	/* a stream may tell build-ids at its end: until then it may be another file */
+	return !reader->is_pipe || module->key.build_id.size || module->key.kind == MODULE_JIT;
+}
+
+/*
+ * The place of an address in a module, and the addresses around it that are
+ * the same, none of them outside of map (NULL: no bounds).
+ */
+static void take_run(struct places *places, struct place *place, uint64_t ip, const struct map *map,
+                     struct places_run *run)
+{
+	const struct module *module = place->module;
+	uint64_t at = place->off - place->is_return, below, above;
+	struct symbol_span span;
+
+	*run = (struct places_run){.start = ip, .end = ip + 1};
+	if (places->symbolizer && is_settled(places, module) &&
+	    symbolize_span(places->symbolizer, place->module, at, &span)) {
+		below = at - span.start;
+		above = span.end - at;
+		if (map) {
+			below = MIN_OF(below, ip - place->is_return - map->start);
+			above = MIN_OF(above, map->end - ip + place->is_return);
+		}
+		run->start = ip - below;
+		run->end = ip + above;
+		/* what has no name has that of its module; code that nobody claims has none */
+		place->off = span.is_named ? span.start : UINT64_MAX;
+		place->is_return = false;
+		if (!span.is_named && module->key.kind == MODULE_JIT) {
+			run->place = places_of_text(places, places->text_unknown, false);
+			return;
+		}
+	}
+	run->place = places_id(places, place);
+}
+
+static void take_text(struct places *places, uint32_t text, bool is_kernel, uint64_t ip,
+                      struct places_run *run)
+{
+	*run = (struct places_run){ip, ip + 1, places_of_text(places, text, is_kernel)};
+}
+
+void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct places_run *run)
 {
 	struct session *session = places->session;
 	/* the call that a return address follows may be the last of its function */
 	const struct map *map = maps_find(session->kernel, ip - is_return);
 	struct place place = {.off = ip, .is_return = is_return, .is_kernel = true};
 
-	if (map && !map->module)
-		return places_of_text(places, map->name, true);
+	if (map && !map->module) {
+		take_text(places, map->name, true, ip, run);
+		return;
+	}
 	place.module = map ? map->module : session_kernel_module(session);
-	return places_id(places, &place);
+	take_run(places, &place, ip, map, run);
 }
 
-uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return)
+void places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return,
+                    struct places_run *run)
 {
 	const struct map *map = maps_find(process->maps, ip - is_return);
 	struct place place = {.off = ip, .is_return = is_return};
@@ -94,13 +151,14 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 	if (process->jitdump && (!map || map->module->key.kind == MODULE_JIT)) {
 		uint32_t text = session_jit_name(places->session, process, ip - is_return);
 
-		if (text != UINT32_MAX)
-			return places_of_text(places, text, false);
+		if (text != UINT32_MAX) {
+			take_text(places, text, false, ip, run);
+			return;
+		}
 	}
-	if (!map) {
+	if (!map)
 		place.module = session_unknown_module(places->session, process);
-	}
-	return places_id(places, &place);
+	take_run(places, &place, ip, map, run);
 }
 
 const char *places_base_name(const char *path)

@@ -2,11 +2,16 @@
  * places.h - what one frame is known by before it has a name: an offset in a
  * module, or a text. Equal places get equal ids, which count up from 0.
  *
+ * With a symbolizer, addresses that will get the same names are one place
+ * already where that can be told: most stacks that differ in addresses do not
+ * differ in functions.
+ *
  * Kept for the whole run; memory grows with distinct places.
  */
 #ifndef COLLAPSE_PLACES_H
 #define COLLAPSE_PLACES_H
 
+#include "collapse/names/symbolize.h"
 #include "collapse/records/session.h"
 #include "share/buf.h"
 #include "share/compat.h"
@@ -20,15 +25,24 @@ struct place {
 };
 
 struct places {
-	struct session *session; /* borrowed */
-	bool is_live;            /* open modules while their processes still run */
+	struct session *session;       /* borrowed */
+	struct symbolizer *symbolizer; /* borrowed; NULL: every address is a place of its own */
+	bool is_live;                  /* open modules while their processes still run */
 	struct place *at;
 	size_t nr, capacity;
 	uint32_t *slots; /* id + 1; open addressing, nr_slots a power of two */
 	size_t nr_slots;
+	uint32_t text_unknown;
 };
 
-void places_init(struct places *places, struct session *session, bool is_live);
+/* What addresses from start up to end, which is not of them, are. */
+struct places_run {
+	uint64_t start, end;
+	uint32_t place;
+};
+
+void places_init(struct places *places, struct session *session, struct symbolizer *symbolizer,
+                 bool is_live);
 void places_release(struct places *places);
 
 uint32_t places_id(struct places *places, const struct place *place);
@@ -36,11 +50,14 @@ uint32_t places_id(struct places *places, const struct place *place);
 /* text: an id in the session's texts. */
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel);
 
-/* Of a kernel address, a return address or not, with the maps as they are now. */
-uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return);
+/*
+ * Of a kernel address, a return address or not, with the maps as they are now;
+ * and of those around it that are the same place as long as they stay so.
+ */
+void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct places_run *run);
 
-uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip,
-                        bool is_return);
+void places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return,
+                    struct places_run *run);
 
 /* A place without symbols: "libc.so.6+0x1234", "[unknown]", the text. */
 void places_describe(const struct places *places, const struct place *place, struct buf *out);

@@ -63,6 +63,12 @@ static const struct event *first_selected(const struct recording *rec)
 	return NULL;
 }
 
+/* Of each frame its address is printed or counted. */
+static bool needs_addresses(const struct recording *rec)
+{
+	return rec->options->check || rec->options->samples || rec->options->stacks.addresses;
+}
+
 /*
  * Everything that must wait for the description of the recording, and again
  * at each interval. old: the session to carry on, or NULL.
@@ -85,11 +91,12 @@ static void begin(struct recording *rec, const struct session *old)
 	if (old)
 		carry_session(&rec->session, old);
 	options.event_root = rec->stacks.options.event_root;
-	stacks_init(&rec->stacks, &rec->session, &options);
-	rec->has_stacks = true;
 	symbolize.names = &rec->names;
 	if (!options.no_symbols)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
+	stacks_init(&rec->stacks, &rec->session, needs_addresses(rec) ? NULL : rec->symbolizer,
+	            &options);
+	rec->has_stacks = true;
 	rec->printer = (struct samples_printer){
 	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};
 	if (!old && choose_events(rec->reader, rec->options, &choice, &rec->err) < 0)

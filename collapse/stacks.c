@@ -4,12 +4,12 @@
 #include "collapse/names/sysnames.h"
 #include "share/mem.h"
 
-void stacks_init(struct stacks *stacks, struct session *session,
+void stacks_init(struct stacks *stacks, struct session *session, struct symbolizer *symbolizer,
                  const struct stacks_options *options)
 {
 	*stacks =
 	        (struct stacks){.session = session, .options = *options, .place_waker = UINT32_MAX};
-	frames_init(&stacks->frames, session, &options->frames);
+	frames_init(&stacks->frames, session, symbolizer, &options->frames);
 	stacks->nr_entry_slots = 1024;
 	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
 	stacks->text_no_stack = strtab_cstr(&session->texts, "[no stack]");

@@ -64,7 +64,11 @@ struct stacks {
 	uint64_t nr_no_stack, nr_truncated;
 };
 
-void stacks_init(struct stacks *stacks, struct session *session,
+/*
+ * symbolizer: the one that stacks_fold() will be given, where stacks may be
+ * counted by function from the start; NULL: by address.
+ */
+void stacks_init(struct stacks *stacks, struct session *session, struct symbolizer *symbolizer,
                  const struct stacks_options *options);
 void stacks_release(struct stacks *stacks);
 

@@ -421,6 +421,14 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
 	return nr;
 }
 
+bool inlines_narrow(struct inlines *inlines, uint64_t vaddr, uint64_t *start, uint64_t *end)
+{
+	uint32_t index = ranges_narrow(&inlines->units, vaddr, start, end);
+
+	return index != RANGES_NONE &&
+	       ranges_narrow(&scopes_of(inlines, index)->ranges, vaddr, start, end) != NO_SCOPE;
+}
+
 struct inlines_stats inlines_stats(const struct inlines *inlines)
 {
 	struct inlines_stats stats = {.nr_units = inlines->dwarf->nr_units,

@@ -38,6 +38,12 @@ void inlines_free(struct inlines *inlines);
 size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct inlines_frame *out,
                     size_t max);
 
+/*
+ * Narrows [*start, *end) to the addresses around vaddr at which the same
+ * functions are. False where none is known to be there.
+ */
+bool inlines_narrow(struct inlines *inlines, uint64_t vaddr, uint64_t *start, uint64_t *end);
+
 struct inlines_stats {
 	size_t nr_units, nr_units_read, nr_scopes, memory_size;
 };

@@ -170,20 +170,42 @@ void ranges_finish(struct ranges *ranges)
 	ranges->nr = ranges->capacity = 0;
 }
 
-uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
+/* The index of the last start that is not behind the address; nr_flat where there is none. */
+static size_t find_flat(const struct ranges *ranges, uint64_t address)
 {
 	const uint64_t *base = ranges->starts;
 	size_t nr = ranges->nr_flat;
 
 	if (!nr || address < base[0])
-		return RANGES_NONE;
+		return ranges->nr_flat;
 	while (nr > 1) {
 		size_t half = nr / 2;
 
 		base = base[half] <= address ? base + half : base;
 		nr -= half;
 	}
-	return ranges->values[base - ranges->starts];
+	return (size_t)(base - ranges->starts);
+}
+
+uint32_t ranges_find(const struct ranges *ranges, uint64_t address)
+{
+	size_t at = find_flat(ranges, address);
+
+	return at < ranges->nr_flat ? ranges->values[at] : RANGES_NONE;
+}
+
+uint32_t ranges_narrow(const struct ranges *ranges, uint64_t address, uint64_t *start,
+                       uint64_t *end)
+{
+	size_t at = find_flat(ranges, address);
+	bool is_before = at == ranges->nr_flat;
+	size_t next = is_before ? 0 : at + 1;
+
+	if (!is_before)
+		*start = MAX_OF(*start, ranges->starts[at]);
+	if (next < ranges->nr_flat)
+		*end = MIN_OF(*end, ranges->starts[next]);
+	return is_before ? RANGES_NONE : ranges->values[at];
 }
 
 size_t ranges_memory(const struct ranges *ranges)

@@ -45,6 +45,10 @@ void ranges_finish(struct ranges *ranges);
 /* The value that counts at the address, or RANGES_NONE. */
 uint32_t ranges_find(const struct ranges *ranges, uint64_t address);
 
+/* The same, and narrows [*start, *end) to the part around the address where it counts. */
+uint32_t ranges_narrow(const struct ranges *ranges, uint64_t address, uint64_t *start,
+                       uint64_t *end);
+
 /* Memory held, in bytes. */
 size_t ranges_memory(const struct ranges *ranges);
 

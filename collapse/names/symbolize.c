@@ -11,6 +11,7 @@
 #include "share/mem.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* What the symbolizer keeps of one module, by module id. */
 struct source {
@@ -34,6 +35,7 @@ struct symbolizer {
 	struct err kallsyms_err;
 	pthread_t reading; /* the list, where is_reading: owns the two until joined */
 	bool is_reading;
+	atomic_bool is_read; /* by that thread: joining it will not wait */
 	struct shown *shown; /* open addressing */
 	size_t nr_shown, nr_shown_slots;
 	struct buf text;
@@ -80,6 +82,7 @@ static void *read_kallsyms(void *ctx)
 
 	symbolizer->kallsyms =
 	        kallsyms_read(path ? path : "/proc/kallsyms", &symbolizer->kallsyms_err);
+	atomic_store(&symbolizer->is_read, true);
 	return NULL;
 }
 
@@ -414,4 +417,58 @@ size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t 
 		if (!out[i].resolved)
 			out[i].name = unresolved(symbolizer, module, place);
 	return nr;
+}
+
+static bool is_address_of(const struct symbolizer *symbolizer, const struct module *module,
+                          uint64_t place, uint64_t address)
+{
+	uint64_t there;
+
+	return address_of(symbolizer, module, place, &there) && there == address;
+}
+
+/* symbolize_span() with the tables that are there now. */
+static bool find_span(struct symbolizer *symbolizer, struct module *module, uint64_t place,
+                      struct symbol_span *span)
+{
+	uint64_t address, start = 0, end = UINT64_MAX, before, after;
+
+	prepare(symbolizer, module);
+	*span = (struct symbol_span){0, UINT64_MAX, false};
+	if (!module->symtab && !module->inlines)
+		return true;
+	if (!address_of(symbolizer, module, place, &address))
+		return false;
+	if (module->inlines)
+		span->is_named = inlines_narrow(module->inlines, address, &start, &end);
+	if (module->symtab)
+		span->is_named |= ranges_narrow(&module->symtab->ranges, address, &start, &end) !=
+		                  RANGES_NONE;
+	before = MIN_OF(address - start, place);
+	after = MIN_OF(end - address, UINT64_MAX - place);
+	/* an end may lie in another segment of the file, which is mapped another way */
+	if (!is_address_of(symbolizer, module, place - before, address - before))
+		before = 0;
+	if (!is_address_of(symbolizer, module, place + after - 1, address + after - 1))
+		after = 1;
+	span->start = place - before;
+	span->end = place + after;
+	return true;
+}
+
+bool symbolize_span(struct symbolizer *symbolizer, struct module *module, uint64_t place,
+                    struct symbol_span *span)
+{
+	bool is_kernel = module->key.kind == MODULE_KERNEL || module->key.kind == MODULE_KMOD;
+	bool is_found;
+
+	if (symbolizer->options.srcline || symbolizer->options.no_symbols)
+		return false;
+	if (is_kernel && symbolizer->is_reading && !atomic_load(&symbolizer->is_read))
+		return false;
+	/* samples may be unwound meanwhile */
+	modules_lock();
+	is_found = find_span(symbolizer, module, place, span);
+	modules_unlock();
+	return is_found;
 }

@@ -55,4 +55,19 @@ void symbolizer_prefetch(struct symbolizer *symbolizer);
 size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
                  struct symbol out[SYMBOLIZE_MAX]);
 
+/* Places of a module that have the same names: from start up to end, which is not of them. */
+struct symbol_span {
+	uint64_t start, end;
+	bool is_named; /* false: only the module is known, as of every other such span */
+};
+
+/*
+ * The span around a place (of a return address, off - 1), so that stacks can
+ * be counted by function before names are asked for. False where every place
+ * must be asked for itself: with lines, or while the kernel's list is still
+ * being read.
+ */
+bool symbolize_span(struct symbolizer *symbolizer, struct module *module, uint64_t place,
+                    struct symbol_span *span);
+
 #endif
