@@ -393,6 +393,7 @@ static size_t item_size(const char *text)
 	return i;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): no group stands within a group */
 static int parse_list(struct event_list *events, const char **at, const char *modifiers,
                       size_t modifiers_size, bool in_group, struct err *err)
 {
@@ -414,6 +415,7 @@ static int parse_list(struct event_list *events, const char **at, const char *mo
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see parse_list */
 static int parse_group(struct event_list *events, const char **at, struct err *err)
 {
 	const char *close = strchr(*at, '}');

@@ -157,7 +157,7 @@ static void hold(struct recout *rec, struct recout_block *block)
 	else
 		rec->held = block;
 	rec->held_last = block;
-	while (rec->held->time_ns + rec->hold_ns < block->time_ns) {
+	while (block->time_ns - rec->held->time_ns > rec->hold_ns) {
 		struct recout_block *old = rec->held;
 
 		keep_sideband(rec, &old->bytes);

@@ -79,6 +79,7 @@ static int term_value(const char *text, uint64_t *value)
 static int apply_terms(struct perf_event_attr *attr, const char *pmu, char *terms, int depth,
                        struct err *err);
 
+/* NOLINTNEXTLINE(misc-no-recursion): depth is 1 at most */
 static int apply_term(struct perf_event_attr *attr, const char *pmu, char *term, int depth,
                       struct err *err)
 {
@@ -117,6 +118,7 @@ static int apply_term(struct perf_event_attr *attr, const char *pmu, char *term,
 	return err_set(err, "PMU '%s' has no term '%s'; see %s/%s/format", pmu, term, DEVICES, pmu);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): depth is 1 at most */
 static int apply_terms(struct perf_event_attr *attr, const char *pmu, char *terms, int depth,
                        struct err *err)
 {

@@ -311,6 +311,7 @@ static char *cgroup_mount(void)
  * The folder whose name holds the id of a container, as docker-ID.scope and
  * ID do. Looks depth levels deep. The caller frees.
  */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as depth says */
 static char *find_container(const char *folder, const char *id, int depth)
 {
 	DIR *dir = depth > 0 ? opendir(folder) : NULL;

@@ -26,11 +26,11 @@ struct zstream {
 
 struct zstream *zstream_new(int level, struct err *err)
 {
-	struct zstream *stream = mem_zalloc(sizeof(*stream));
+	struct zstream *stream = mem_alloc(sizeof(*stream));
 	void *(*create)(void) = NULL;
 	size_t (*init)(void *, int) = NULL;
 
-	stream->library = library_open("libzstd.so.1");
+	*stream = (struct zstream){.library = library_open("libzstd.so.1")};
 	if (stream->library) {
 		create = dlsym(stream->library, "ZSTD_createCStream");
 		init = dlsym(stream->library, "ZSTD_initCStream");

@@ -558,11 +558,12 @@ static int run(struct request *r, struct err *err)
 {
 	static const char *const from_stdin[] = {"-"};
 	const char *const *paths = r->nr_paths ? r->paths : from_stdin;
+	size_t nr_paths = MAX_OF(r->nr_paths, 1);
 
 	if (read_maps(r, err) < 0)
 		return -1;
 	r->tree.factor = r->factor;
-	for (size_t i = 0; i < MAX_OF(r->nr_paths, 1); i++)
+	for (size_t i = 0; i < nr_paths; i++)
 		if (read_file(r, paths[i], err) < 0)
 			return -1;
 	if (r->tree.nr_outside == r->tree.nr_stacks)

@@ -5,17 +5,14 @@
 
 static const weight_fx too_large = (weight_fx)WEIGHT_ONE << 64;
 
-enum weight_parse weight_parse(const char *text, size_t size, weight_fx *weight)
+/* digits with at most one point among them */
+static enum weight_parse parse_unsigned(const char *text, size_t size, weight_fx *weight)
 {
 	const char *end = text + size;
 	uint64_t whole = 0, fraction = 0;
 	uint32_t unit = WEIGHT_ONE;
 	bool digits = false, round_up = false, overflow = false;
 
-	if (text < end && *text == '-')
-		return weight_parse(text + 1, size - 1, weight) == WEIGHT_NOT_A_NUMBER ?
-		               WEIGHT_NOT_A_NUMBER :
-		               WEIGHT_NEGATIVE;
 	for (; text < end && *text >= '0' && *text <= '9'; text++) {
 		digits = true;
 		overflow |= __builtin_mul_overflow(whole, 10, &whole) ||
@@ -39,6 +36,14 @@ enum weight_parse weight_parse(const char *text, size_t size, weight_fx *weight)
 		return WEIGHT_TOO_LARGE;
 	*weight = weight_from_u64(whole) + fraction + round_up;
 	return *weight < too_large ? WEIGHT_OK : WEIGHT_TOO_LARGE;
+}
+
+enum weight_parse weight_parse(const char *text, size_t size, weight_fx *weight)
+{
+	bool is_negative = size && *text == '-';
+	enum weight_parse result = parse_unsigned(text + is_negative, size - is_negative, weight);
+
+	return is_negative && result != WEIGHT_NOT_A_NUMBER ? WEIGHT_NEGATIVE : result;
 }
 
 bool weight_add(weight_fx *sum, weight_fx weight)

@@ -164,7 +164,7 @@ static int take_records(struct reading *reading, struct slice rest, bool is_cpu,
 	size_t size = reading->is_dual ? 14 : 10, offset;
 	uint64_t version;
 
-	if (rest.size < 16 || memcmp(rest.at, "SLOW", 4))
+	if (rest.size < 16 || memcmp(rest.at, "SLOW", 4) != 0)
 		return err_set(err, "no records behind the text of a method trace");
 	version = little_endian(rest.at + 4, 2);
 	offset = (size_t)little_endian(rest.at + 6, 2);

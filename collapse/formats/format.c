@@ -93,7 +93,7 @@ int format_header(const struct format_report *report, struct folded_header *head
 {
 	const char *unit = folded_header_get(header, "unit");
 
-	if (unit && *report->unit && strcmp(unit, report->unit))
+	if (unit && *report->unit && strcmp(unit, report->unit) != 0)
 		return err_set(err, "cannot add %s to the %s of the inputs before", report->unit,
 		               unit);
 	if (*report->event)

@@ -87,7 +87,7 @@ static struct slice sample_name(struct trees *t, struct slice text)
 
 static int line_sample(struct trees *t, struct slice line)
 {
-	struct slice text = line, number;
+	struct slice text, number;
 	size_t indent = 0;
 	weight_fx weight;
 

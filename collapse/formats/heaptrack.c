@@ -299,7 +299,7 @@ static bool take_free(struct reading *reading, struct slice rest)
 
 static int take_line(struct reading *reading, struct slice line, bool *is_good, struct err *err)
 {
-	struct slice rest = {line.at + 2, line.size - 2}, text;
+	struct slice rest = {line.at + 2, line.size - 2}, text = {0};
 	uint64_t a, b;
 
 	*is_good = true;

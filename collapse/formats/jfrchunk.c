@@ -73,6 +73,7 @@ static void add_char(struct buf *buf, uint32_t c)
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): two levels at most */
 static struct slice text_at(struct jfr_chunk *chunk, struct jfr_cursor *c, struct buf *buf,
                             int depth)
 {
@@ -131,6 +132,7 @@ const struct jfr_class *jfr_class_by_id(const struct jfr_chunk *chunk, uint64_t 
 static void skip_value(struct jfr_chunk *chunk, const struct jfr_class *class, struct jfr_cursor *c,
                        int depth);
 
+/* NOLINTNEXTLINE(misc-no-recursion): see skip_value */
 static void skip_field(struct jfr_chunk *chunk, const struct jfr_field *field, struct jfr_cursor *c,
                        int depth)
 {
@@ -150,7 +152,7 @@ static void skip_field(struct jfr_chunk *chunk, const struct jfr_field *field, s
 	}
 }
 
-/* The depth is that of types in types, bounded by MAX_NESTING. */
+/* NOLINTNEXTLINE(misc-no-recursion): types in types, as deep as MAX_NESTING */
 static void skip_value(struct jfr_chunk *chunk, const struct jfr_class *class, struct jfr_cursor *c,
                        int depth)
 {

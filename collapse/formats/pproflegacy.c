@@ -157,9 +157,8 @@ static int fold(struct reading *reading, struct words words, uint64_t factor,
 	const struct words *addresses;
 	uint64_t count, nr;
 	struct words storage;
-	int more;
 
-	while ((more = next_sample(&words, &count, &addresses, &storage, &nr)) > 0) {
+	while (next_sample(&words, &count, &addresses, &storage, &nr) > 0) {
 		uint32_t node = 0;
 		weight_fx weight;
 
@@ -377,7 +376,7 @@ static int parse_heap(struct input *in, struct folder *folder, const struct form
 	format_unit(report, values[text.value], text.value & 1 ? "bytes" : "objects");
 	format_values_note(header, values, ARRAY_SIZE(values));
 	if (head_number(all, "@ heap/", &rate))
-		text.rate = (double)(rate / 2); /* Go wrote twice its rate here */
+		text.rate = (double)rate / 2; /* Go wrote twice its rate here */
 	else if (head_number(all, "@ heap_v2/", &rate) || head_number(all, "@ heapz_v2/", &rate))
 		text.rate = (double)rate;
 	return fold_text(&text, all);

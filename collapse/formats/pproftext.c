@@ -86,7 +86,7 @@ static uint32_t raw_frame(struct raw *raw, struct slice text)
 	size_t at = text.size - MIN_OF(text.size, strlen(" s=") - 1);
 	uint64_t number;
 
-	while (at && memcmp(text.at + at - 1, " s=", strlen(" s=")))
+	while (at && memcmp(text.at + at - 1, " s=", strlen(" s=")) != 0)
 		at--;
 	if (!at)
 		return folder_name(raw->folder, text.at, text.size);
@@ -404,7 +404,7 @@ static void take_trace_line(struct traces *traces, struct slice line)
 			traces_bad(traces, "no value", line);
 			return;
 		}
-		if (*unit->unit && *traces->unit && strcmp(unit->unit, traces->unit)) {
+		if (*unit->unit && *traces->unit && strcmp(unit->unit, traces->unit) != 0) {
 			traces_bad(traces, "a value of another kind", line);
 			return;
 		}

@@ -225,7 +225,7 @@ static int take_profiles(struct reading *reading, struct slice profiles, struct 
 			root = format_root(reading->folder, reading->options, profile.name.at,
 			                   profile.name.size, -1, -1);
 		format_unit(reading->report, "",
-		            *profile.unit && strcmp(profile.unit, "none") ? profile.unit :
+		            *profile.unit && strcmp(profile.unit, "none") != 0 ? profile.unit :
 		                                                            "samples");
 		if (profile.is_evented)
 			take_events(reading, &profile, root);

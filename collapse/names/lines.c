@@ -76,7 +76,7 @@ static void read_old_files(struct lines *lines, struct cursor *c)
 static void read_entries(struct lines *lines, const struct dwarf_unit *unit, struct cursor *c,
                          bool is_kept)
 {
-	struct dwarf_spec formats[MAX_FORMATS];
+	struct dwarf_spec formats[MAX_FORMATS] = {0};
 	size_t nr_formats = (size_t)cursor_uint(c, 1);
 	uint64_t nr;
 

@@ -36,7 +36,7 @@ static int category_of(const struct folder *folder, uint32_t name)
 {
 	struct slice text = strtab_slice(&folder->names, name);
 
-	if (text.size < 4 || memcmp(text.at + text.size - 4, "_[", 2) ||
+	if (text.size < 4 || memcmp(text.at + text.size - 4, "_[", 2) != 0 ||
 	    text.at[text.size - 1] != ']')
 		return CATEGORY_USER;
 	return text.at[text.size - 2] == 'k' ? CATEGORY_KERNEL :

@@ -117,6 +117,8 @@ Test(weight, text_round_trip)
 	        {"18446744073709551615.9999999999", NULL, WEIGHT_TOO_LARGE},
 	        {"-103.7652", NULL, WEIGHT_NEGATIVE},
 	        {"-x", NULL, WEIGHT_NOT_A_NUMBER},
+	        {"--5", NULL, WEIGHT_NOT_A_NUMBER},
+	        {"-", NULL, WEIGHT_NOT_A_NUMBER},
 	        {"1e3", NULL, WEIGHT_NOT_A_NUMBER},
 	        {".", NULL, WEIGHT_NOT_A_NUMBER},
 	        {"", NULL, WEIGHT_NOT_A_NUMBER},
