@@ -150,6 +150,10 @@ static bool say_losses(const struct run *run)
 		         run->format_report.first_bad);
 	if (run->format_report.incomplete[0])
 		msg_warn("%s", run->format_report.incomplete);
+	if (guard_nr_cut())
+		msg_warn("%u of the files with names became shorter while they were read; their "
+		         "functions have no names from then on",
+		         guard_nr_cut());
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",

@@ -3,6 +3,7 @@
 
 #include "collapse/names/debugfile.h"
 #include "collapse/names/unpack.h"
+#include "share/guard.h"
 #include "share/mem.h"
 
 #include <elf.h>
@@ -260,6 +261,7 @@ struct elffile *elffile_open(const char *path, struct err *err)
 			file->bytes = bytes;
 			file->size = (size_t)st.st_size;
 			file->is_mapped = true;
+			file->guard = guard_mapping_add(bytes, file->size);
 		}
 	}
 	close(fd);
@@ -309,6 +311,7 @@ void elffile_close(struct elffile *file)
 		unpack_release(file->sections[i].unpacked);
 	free(file->sections);
 	free(file->segments);
+	guard_mapping_remove(file->guard);
 	if (file->is_mapped)
 		munmap((void *)file->bytes, file->size);
 	else

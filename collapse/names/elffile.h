@@ -7,8 +7,8 @@
  * both classes and both byte orders. Knows no names, no DWARF, and not which
  * file belongs to which module (module.h, debugfile.h).
  *
- * Files are mapped, not copied: a file that is cut short while it is in use
- * ends the program, as with every tool that maps. Sections stored compressed
+ * Files are mapped, not copied: the end of a file that is cut short while it
+ * is in use turns into zeros (share/guard.h). Sections stored compressed
  * are unpacked when first asked for and kept.
  *
  * Not for two threads at once.
@@ -50,6 +50,8 @@ struct elffile {
 	const uint8_t *bytes;
 	size_t size;
 	bool is_mapped; /* else bytes are from malloc() */
+	bool is_cut;    /* it became shorter; set by who noticed */
+	struct guard_mapping *guard;
 	bool is_64, is_big_endian;
 	uint16_t machine, type; /* EM_..., ET_... */
 	uint64_t entry;

@@ -8,6 +8,7 @@
 #include "collapse/names/perfmap.h"
 #include "collapse/names/symtab.h"
 #include "share/buf.h"
+#include "share/guard.h"
 #include "share/mem.h"
 
 #include <pthread.h>
@@ -390,29 +391,49 @@ static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, u
 	return nr - first;
 }
 
-size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
-                 struct symbol out[SYMBOLIZE_MAX])
+/* The functions at a place by the tables of its module; their number, which may be 0. */
+static size_t look_up(struct symbolizer *symbolizer, struct module *module, uint64_t place,
+                      struct symbol out[SYMBOLIZE_MAX])
 {
-	uint64_t place = is_return && off ? off - 1 : off, address;
 	struct slice name = {"", 0};
+	uint64_t address;
 	size_t nr = 0;
 
-	if (!symbolizer->options.no_symbols) {
-		prepare(symbolizer, module);
-		if (address_of(symbolizer, module, place, &address)) {
-			if (module->inlines)
-				nr = by_inlines(symbolizer, module, address, out);
-			if (module->symtab)
-				name = symtab_find(module->symtab, address);
-		}
-	}
-	if (!nr)
-		out[nr++] = (struct symbol){.file = UINT32_MAX};
-	/* the linker's name of the function says more: ".cold", a local constructor's class */
+	prepare(symbolizer, module);
+	if (!address_of(symbolizer, module, place, &address))
+		return 0;
+	if (module->inlines)
+		nr = by_inlines(symbolizer, module, address, out);
+	if (module->symtab)
+		name = symtab_find(module->symtab, address);
 	if (name.size) {
+		/* the linker's name says more: ".cold", a local constructor's class */
+		if (!nr)
+			out[nr++] = (struct symbol){.file = UINT32_MAX};
 		out[nr - 1].name = shown_name(symbolizer, name, true);
 		out[nr - 1].resolved = true;
 	}
+	return nr;
+}
+
+size_t symbolize(struct symbolizer *symbolizer, struct module *module, uint64_t off, bool is_return,
+                 struct symbol out[SYMBOLIZE_MAX])
+{
+	uint64_t place = is_return && off ? off - 1 : off;
+	unsigned nr_cut = guard_nr_cut();
+	size_t nr = 0;
+
+	if (!symbolizer->options.no_symbols && !(module->elf && module->elf->is_cut))
+		nr = look_up(symbolizer, module, place, out);
+	/* what was read of a file that lost its end cannot be told from the truth */
+	if (UNLIKELY(guard_nr_cut() != nr_cut)) {
+		if (module->elf)
+			module->elf->is_cut = true;
+		module_set_why(symbolizer->modules, module, "it became shorter while it was read");
+		nr = 0;
+	}
+	if (!nr)
+		out[nr++] = (struct symbol){.file = UINT32_MAX};
 	for (size_t i = 0; i < nr; i++)
 		if (!out[i].resolved)
 			out[i].name = unresolved(symbolizer, module, place);

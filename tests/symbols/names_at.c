@@ -13,6 +13,8 @@
 #include "collapse/names/elffile.h"
 #include "collapse/names/kallsyms.h"
 #include "collapse/names/symbolize.h"
+#include "share/guard.h"
+#include "share/msg.h"
 
 #include <inttypes.h>
 #include <time.h>
@@ -55,6 +57,8 @@ int main(int argc, char **argv)
 	double begin;
 	int option;
 
+	msg_init("names_at");
+	guard_init();
 	while ((option = getopt(argc, argv, "d:iloD:t")) != -1) {
 		if (option == 'd')
 			for (unsigned i = 0; i < 3; i++)

@@ -144,6 +144,24 @@ for options in '' '-fcf-protection=none' '-fuse-ld=lld' '-fuse-ld=mold' '-fuse-l
 	if cmp -s stubs.want stubs.got; then ok "stubs are name@plt ($options)"; else not_ok "stubs are name@plt ($options)" "$(/usr/bin/diff stubs.want stubs.got)"; fi
 done
 
+# a file that becomes shorter while it is read: that module alone loses its names
+g++ -w -g -O2 -Wl,--build-id -o shrinking "$source"
+pcs shrinking >pcs
+at=$(nm shrinking | awk '$3 == "main" { print $1 }')
+coproc asked { stdbuf -oL "$names_at" -i -l shrinking 2>&1; }
+asked_pid=$!
+echo "$at" >&"${asked[1]}"
+read -r -t 20 first <&"${asked[0]}"
+truncate -s 1000 shrinking
+cat pcs >&"${asked[1]}"
+exec {out}<&"${asked[0]}"
+eval "exec ${asked[1]}>&-"
+later=$(sort -u <&$out)
+wait $asked_pid
+status=$?
+check 'a file cut while it is mapped: names until then' [ "${first%% *}" = main ]
+check 'a file cut while it is mapped: then the module, and the run goes on' [ "$status $later" = '0 [shrinking]' ]
+
 # a server, here a folder: asked only where it was wanted
 if can_sample; then
 	g++ -w -g -O0 -Wl,--build-id -o served "$source"

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,4 +96,26 @@ Test(guard, a_signal_ends_as_ever_and_leaves_no_file, .init = begin, .fini = end
 		          ends[i], status);
 		cr_expect_str_empty(said);
 	}
+}
+
+Test(guard, a_mapping_that_is_guarded_reads_as_zeros, .init = begin, .fini = end)
+{
+	struct guard_mapping *guard;
+	unsigned before = guard_nr_cut();
+	int fd = open("in", O_RDONLY);
+	size_t size = 8 << 20;
+	char *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	cr_assert_neq(at, MAP_FAILED);
+	msg_init("test");
+	guard_init();
+	guard = guard_mapping_add(at, size);
+	cr_expect_eq(at[0], 'a');
+	cr_assert_eq(truncate("in", 0), 0);
+	for (size_t i = size; i-- > 0;)
+		cr_assert_eq(at[i], 0);
+	cr_expect_eq(guard_nr_cut(), before + 1, "counted once, not once a page");
+	guard_mapping_remove(guard);
+	munmap(at, size);
+	close(fd);
 }
