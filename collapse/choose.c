@@ -41,7 +41,7 @@ static int no_switches(const struct reader *reader, struct err *err)
 /* Whether this one tells of wakeups better than that one: in the thread that wakes. */
 static bool wakes_better(const struct event *event, const struct event *than)
 {
-	return !than || strcmp(event->name, "sched:sched_waking") == 0;
+	return !than || strcmp(event->name, "sched:sched_wakeup") != 0;
 }
 
 /*
@@ -60,7 +60,7 @@ static int choose_switches(struct reader *reader, const struct timing_options *o
 	for (size_t i = 0; i < events->nr; i++) {
 		struct event *event = events->at[i];
 
-		if (moves_is_wait(event) || moves_is_left_out(event)) {
+		if (moves_is_wait(event) || moves_is_short(event)) {
 			event->is_selected = has_waits = true;
 		} else if (moves_is_switch(event)) {
 			if (!chosen || event->attr.type == PERF_TYPE_TRACEPOINT)
@@ -76,6 +76,11 @@ static int choose_switches(struct reader *reader, const struct timing_options *o
 	}
 	if (!chosen && !has_waits)
 		return no_switches(reader, err);
+	if (!chosen && options->what == TIMING_TIMEHIST)
+		return err_set(err,
+		               "'%s' tells of waits when they are over, not of each switch; record "
+		               "with collect --off-cpu --min-block 0",
+		               input_name(reader->in));
 	if (chosen && (!has_waits || options->what == TIMING_TIMEHIST))
 		chosen->is_selected = true;
 	if (waking)

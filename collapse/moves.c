@@ -41,6 +41,7 @@ bool moves_is_switch(const struct event *event)
 bool moves_is_waking(const struct event *event)
 {
 	return strcmp(event->name, "sched:sched_waking") == 0 ||
+	       strcmp(event->name, "offcpu-waker") == 0 ||
 	       strcmp(event->name, "sched:sched_wakeup") == 0 ||
 	       strcmp(event->name, "sched:sched_wakeup_new") == 0;
 }
@@ -50,7 +51,7 @@ bool moves_is_wait(const struct event *event)
 	return strcmp(event->name, "offcpu-time") == 0;
 }
 
-bool moves_is_left_out(const struct event *event)
+bool moves_is_short(const struct event *event)
 {
 	return strcmp(event->name, "offcpu-short") == 0;
 }
@@ -107,6 +108,9 @@ size_t moves_of_sample(const struct reader *reader, const struct event *event,
 		                         .tid = raw_id(sample, WAKING_PID),
 		                         .cpu = sample->cpu,
 		                         .time = sample->time};
+		/* told at the return: its period is the time since */
+		if (event->name[0] == 'o')
+			moves[0].time -= MIN_OF(sample->period, sample->time);
 		return 1;
 	}
 	moves[0] = (struct move){.kind = MOVE_OUT,

@@ -5,9 +5,10 @@
  * Sources in a recording: samples of the event context-switches, taken as a
  * thread leaves; of sched:sched_switch, which also say why and who comes
  * next; of sched:sched_waking, sched_wakeup and sched_wakeup_new, taken in the
- * thread that wakes another; samples of offcpu-time (of collect --min-block
- * and of perf record --off-cpu), which tell of a wait when it is over, and of
- * offcpu-short, which tell how many were left out and how long these were; the records SWITCH and
+ * thread that wakes another; samples that tell of a wait when it is over:
+ * offcpu-time (of collect --min-block and of perf record --off-cpu), in front
+ * of it offcpu-waker, taken when it was woken, and offcpu-short, of how many
+ * were not kept and their sum; the records SWITCH and
  * SWITCH_CPU_WIDE (attr.context_switch); EXIT and FORK.
  *
  * Decides what each of them means, and nothing of what follows from it.
@@ -48,15 +49,15 @@ struct move {
 /* Can samples of this event tell of a switch away from a CPU? */
 bool moves_is_switch(const struct event *event);
 
-/* Do they tell of wakeups? */
+/* Do they tell of wakeups? Where waits are told when they are over, so are these. */
 bool moves_is_waking(const struct event *event);
 
 /* Do they tell of waits that are over? period: how long, in ns; then why. */
 bool moves_is_wait(const struct event *event);
 enum move_why moves_why_of_wait(const struct reader *reader, const struct sample *sample);
 
-/* Do they tell of waits that were left out? addr: how many; period: their sum, in ns. */
-bool moves_is_left_out(const struct event *event);
+/* Do they tell of waits that were not kept? addr: how many; period: their sum, in ns. */
+bool moves_is_short(const struct event *event);
 
 /* At most MOVES_MAX, in the order in which they happened. Returns how many. */
 size_t moves_of_sample(const struct reader *reader, const struct event *event,

@@ -80,17 +80,28 @@ static void charge(struct offcpu *offcpu, size_t entry, uint64_t ns)
 		offcpu->is_full = true;
 }
 
-/* The stack of a thread of which no sample was taken; 0 where the filter leaves it out. */
-static size_t enter_unseen(struct offcpu *offcpu, const struct offcpu_thread *thread, uint64_t time)
+/* A stack of one frame, in brackets; 0 where the filter leaves the thread out. */
+static size_t enter_text(struct offcpu *offcpu, const struct offcpu_thread *thread,
+                         const char *text)
 {
-	static const struct event nothing;
 	const struct thread *task = task_of(offcpu, thread);
-	const struct sample sample = {
-	        .pid = task->pid, .tid = task->tid, .cpu = UINT32_MAX, .time = time};
+	const struct sample sample = {.pid = task->pid, .tid = task->tid, .cpu = UINT32_MAX};
 
 	if (!measure_wants_task(offcpu->options.filter, offcpu->stacks->session, &sample, task))
 		return 0;
-	return stacks_enter(offcpu->stacks, &nothing, &sample, task);
+	return stacks_enter_text(offcpu->stacks, &sample, task, text);
+}
+
+static void count_short(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t nr,
+                        uint64_t ns)
+{
+	size_t entry = enter_text(offcpu, thread, "[short waits]");
+
+	if (!entry)
+		return;
+	offcpu->nr_short += nr;
+	offcpu->short_ns += ns;
+	charge(offcpu, entry, ns);
 }
 
 static void count_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t from,
@@ -105,14 +116,13 @@ static void count_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint
 	bool is_unseen = !entry && !thread->is_left_out;
 
 	if (is_unseen)
-		entry = enter_unseen(offcpu, thread, to);
+		entry = enter_text(offcpu, thread, "[no stack]");
 	if (!entry) {
 		offcpu->nr_filtered++;
 		return;
 	}
 	if (ns < offcpu->options.min_ns) {
-		offcpu->nr_short++;
-		offcpu->short_ns += ns;
+		count_short(offcpu, thread, 1, ns);
 		return;
 	}
 	offcpu->nr_waits++;
@@ -271,8 +281,15 @@ static void take_wait(struct offcpu *offcpu, const struct event *event, const st
 	        .cpu = sample->cpu,
 	        .time = sample->time - MIN_OF(sample->period, sample->time),
 	};
+	uint64_t woken;
+	size_t waker;
 
+	/* who ended it was told before */
+	woken = thread->woken;
+	waker = thread->waker;
 	begin_wait(offcpu, thread, &move);
+	thread->woken = woken;
+	thread->waker = waker;
 	thread->entry = enter(offcpu, event, sample, task, &thread->is_left_out);
 	come_back(offcpu, thread, sample->time);
 }
@@ -280,13 +297,17 @@ static void take_wait(struct offcpu *offcpu, const struct event *event, const st
 void offcpu_sample(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
                    const struct thread *task)
 {
+	/* the thread has come back: this sample stands in front of that of its wait */
+	bool is_told_late = strcmp(event->name, "offcpu-waker") == 0;
 	struct move moves[MOVES_MAX];
 	size_t nr;
 
 	note_time(offcpu, sample->time);
-	if (moves_is_left_out(event)) {
-		offcpu->nr_short += sample->addr;
-		offcpu->short_ns += sample->period;
+	if (moves_is_short(event)) {
+		/* how long of that they could have run is not known */
+		if (!offcpu->options.run_queue)
+			count_short(offcpu, thread_of(offcpu, sample->pid, sample->tid),
+			            sample->addr, sample->period);
 		return;
 	}
 	if (moves_is_wait(event) && sample->tid > 0) {
@@ -311,7 +332,7 @@ void offcpu_sample(struct offcpu *offcpu, const struct event *event, const struc
 			thread->entry = enter(offcpu, event, sample, task, &thread->is_left_out);
 		} else if (move->kind == MOVE_IN) {
 			come_back(offcpu, thread, move->time);
-		} else if (!thread->is_running && !thread->woken) {
+		} else if (!thread->woken && (!thread->is_running || is_told_late)) {
 			thread->woken = move->time;
 			if (offcpu->options.by_waker)
 				thread->waker = stacks_enter(offcpu->stacks, event, sample, task);

@@ -38,7 +38,7 @@ struct offcpu_options {
 	bool run_queue;  /* of waits only what came after the wakeup */
 	bool by_state;   /* the reason as the innermost frame */
 	bool by_waker;   /* who ended the wait, below a frame "--" */
-	uint64_t min_ns; /* shorter waits are added up, not shown */
+	uint64_t min_ns; /* shorter waits of a thread are one frame, [short waits] */
 	const struct measure_filter *filter;
 	struct histograms *histograms; /* each wait goes there too; or NULL */
 };

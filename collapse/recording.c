@@ -717,7 +717,9 @@ static int finish(struct recording *rec, struct err *err)
 		return 0;
 	}
 	result = fold_counted(rec, err);
-	report_events(rec);
+	/* of what measures time, the rest tells nothing */
+	if (!rec->options->timing.what)
+		report_events(rec);
 	return result;
 }
 

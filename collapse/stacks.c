@@ -142,6 +142,31 @@ static uint32_t place_of_call(struct stacks *stacks, const struct event *event,
 	return place;
 }
 
+/* At most STACKS_ROOTS_MAX; returns how many. */
+static size_t put_roots(struct stacks *stacks, const struct sample *sample,
+                        const struct thread *thread, uint32_t *run)
+{
+	for (size_t i = 0; i < stacks->options.nr_roots; i++)
+		run[i] = places_of_text(&stacks->frames.places,
+		                        root_text(stacks, stacks->options.roots[i], sample, thread),
+		                        false);
+	return stacks->options.nr_roots;
+}
+
+size_t stacks_enter_text(struct stacks *stacks, const struct sample *sample,
+                         const struct thread *thread, const char *text)
+{
+	uint32_t *run;
+	size_t nr;
+
+	reserve_run(stacks, STACKS_ROOTS_MAX + 1);
+	run = stacks->pool + stacks->pool_size;
+	nr = put_roots(stacks, sample, thread, run);
+	run[nr++] = places_of_text(&stacks->frames.places,
+	                           strtab_cstr(&stacks->session->texts, text), false);
+	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+}
+
 size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
                     const struct thread *thread)
 {
@@ -159,10 +184,7 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
 	if (stacks->options.event_root)
 		run[nr++] = places_of_text(&stacks->frames.places,
 		                           strtab_cstr(&session->texts, event->name), false);
-	for (size_t i = 0; i < stacks->options.nr_roots; i++)
-		run[nr++] = places_of_text(
-		        &stacks->frames.places,
-		        root_text(stacks, stacks->options.roots[i], sample, thread), false);
+	nr += put_roots(stacks, sample, thread, run + nr);
 	if (is_truncated) {
 		stacks->nr_truncated++;
 		run[nr++] = places_of_text(&stacks->frames.places, stacks->text_truncated, false);

@@ -88,6 +88,10 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
                     const struct thread *thread);
 bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight);
 
+/* The number of the stack that is nothing but this text, below the roots of the sample. */
+size_t stacks_enter_text(struct stacks *stacks, const struct sample *sample,
+                         const struct thread *thread, const char *text);
+
 /* The number of the stack that has this text inside its innermost frame. */
 size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text);
 

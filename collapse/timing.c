@@ -130,12 +130,12 @@ void timing_header(const struct timing_options *options, const struct timing_rep
 		                  (unsigned long long)report->nr_no_stack,
 		                  (unsigned long long)report->nr_unreturned);
 	}
-	if (report->unsampled_ns)
+	if (report->unsampled_ns && options->what == TIMING_WALL)
 		folded_header_set(header, "unsampled",
 		                  "%llu us on the CPU in threads never sampled there",
 		                  (unsigned long long)(report->unsampled_ns / 1000));
 	if (report->nr_short)
-		folded_header_set(header, "too short", "%llu times, %llu us in all, left out",
+		folded_header_set(header, "short", "%llu times, %llu us in all, not told apart",
 		                  (unsigned long long)report->nr_short,
 		                  (unsigned long long)(report->short_ns / 1000));
 }

@@ -6,6 +6,7 @@
 #include "collect/caps.h"
 #include "collect/count.h"
 #include "collect/countout.h"
+#include "collect/holdback.h"
 #include "collect/options.h"
 #include "collect/procmaps.h"
 #include "collect/recorder.h"
@@ -13,6 +14,7 @@
 #include "collect/sampling.h"
 #include "collect/sigrec.h"
 #include "collect/target.h"
+#include "collect/tracing.h"
 #include "share/mem.h"
 #include "share/msg.h"
 #include "share/num.h"
@@ -32,7 +34,8 @@
 struct run {
 	struct settings *settings;
 	struct recorder recorder;
-	struct sigrec sigrec; /* takes the recorder's place with the signal sampler */
+	struct holdback holdback; /* of the recorder, where asked for */
+	struct sigrec sigrec;     /* takes the recorder's place with the signal sampler */
 	bool by_signal;
 	bool progress; /* stderr is a terminal that wants to know */
 	struct recout rec;
@@ -291,6 +294,10 @@ static int summarize(struct run *run)
 	num_format_grouped(lost, nr_lost);
 	num_format_grouped(throttled, recorder->nr_throttled);
 	msg_note("%s samples, %s lost, %s throttled in %.2f s", samples, lost, throttled, seconds);
+	if (run->holdback.nr_short)
+		msg_note("%s waits shorter than --min-block, %.3f s in all, stand as a sum",
+		         num_format_grouped(samples, run->holdback.nr_short),
+		         (double)run->holdback.short_ns / 1e9);
 	if (!nr)
 		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
 		         "occur",
@@ -340,6 +347,10 @@ static int open_sampler(struct run *run, struct err *err)
 	        .switches = settings->off_cpu,
 	        .hold = settings->delay_ns || settings->switched,
 	};
+	if (settings->off_cpu && settings->min_block_ns) {
+		holdback_init(&run->holdback, recorder, settings->min_block_ns);
+		recorder->holdback = &run->holdback;
+	}
 	if (settings->target.command && target_fork(&settings->target, stdout_is_ours, err) < 0)
 		return -1;
 	if (recorder_open(recorder, err) == 0)
@@ -379,6 +390,9 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	if (settings->duration_ns)
 		run->stop_ns = run->start_ns + settings->delay_ns + settings->duration_ns;
 	recout_events(&run->rec, &settings->events);
+	if (run->recorder.holdback)
+		holdback_describe(&run->rec);
+	tracing_write(&run->rec, &settings->events);
 	attr = &settings->events.at[0].attr;
 	recout_features(&run->rec, argc, argv, attr->use_clockid ? attr->clockid : -1);
 	if (settings->zstd_level && recout_compress(&run->rec, settings->zstd_level, err) < 0)
@@ -408,6 +422,7 @@ static void release(struct run *run)
 		sigrec_release(&run->sigrec);
 	else
 		recorder_release(&run->recorder);
+	holdback_release(&run->holdback);
 }
 
 static int run_recording(struct settings *settings, int argc, char **argv)
@@ -521,6 +536,7 @@ static int run_counting(struct settings *settings)
 int main(int argc, char **argv)
 {
 	struct settings settings = {
+	        .min_block_ns = 100000,
 	        .sampling =
 	                {
 	                        .freq_hz = SAMPLING_DEFAULT_FREQ,
@@ -545,7 +561,7 @@ int main(int argc, char **argv)
 			           "cycles")
 			        ->is_default = true;
 		if (settings.off_cpu)
-			events_add_switches(&settings.events);
+			events_add_switches(&settings.events, settings.min_block_ns > 0);
 		status = run_recording(&settings, argc, argv);
 	}
 end:

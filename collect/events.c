@@ -2,7 +2,9 @@
 #include "collect/events.h"
 
 #include "collect/pfmnames.h"
+#include "collect/caps.h"
 #include "collect/probes.h"
+#include "collect/procfile.h"
 #include "collect/sysevents.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -66,6 +68,7 @@ void event_list_release(struct event_list *events)
 	for (size_t i = 0; i < events->nr; i++) {
 		free(events->at[i].name);
 		free(events->at[i].filter);
+		free(events->at[i].tracepoint);
 		free(events->at[i].probe);
 		free(events->at[i].ids);
 	}
@@ -93,13 +96,40 @@ void events_add_sideband(struct event_list *events)
 	events_add(events, SW(DUMMY), "dummy")->sideband = true;
 }
 
-void events_add_switches(struct event_list *events)
+/* The fields of tracepoints: perf_allow_tracepoint() of linux/perf_event.h, 6.18. */
+static bool may_read_fields(void)
 {
-	struct event *event = events_add(events, SW(CONTEXT_SWITCHES), "context-switches");
+	return caps_has(CAP_PERFMON) || caps_has(CAP_SYS_ADMIN) ||
+	       procfile_number("/proc/sys/kernel/perf_event_paranoid", 2) < 0;
+}
 
+static void follow(struct event *event, enum event_role role, bool held_back)
+{
+	event->role = role;
 	event->attr.sample_period = 1;
 	/* the switch takes place in the kernel, whatever the thread did before */
 	event->needs_kernel = true;
+	if (!held_back)
+		return;
+	event->attr.sample_type |= PERF_SAMPLE_PERIOD;
+	free(event->name);
+	event->name = mem_strdup(role == ROLE_SWITCH ? "offcpu-time" : "offcpu-waker");
+}
+
+void events_add_switches(struct event_list *events, bool held_back)
+{
+	size_t first = events->nr;
+	struct err err;
+
+	if (may_read_fields() && sysevents_tracepoints(events, "sched:sched_switch", &err) == 0 &&
+	    sysevents_tracepoints(events, "sched:sched_waking", &err) == 0) {
+		follow(&events->at[first], ROLE_SWITCH, held_back);
+		follow(&events->at[first + 1], ROLE_WAKING, held_back);
+		return;
+	}
+	events->nr = first; /* a kernel that has one of the two only */
+	follow(events_add(events, SW(CONTEXT_SWITCHES), "context-switches"), ROLE_SWITCH,
+	       held_back);
 }
 
 struct event *events_tracker(struct event_list *events)

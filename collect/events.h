@@ -24,10 +24,19 @@
 
 #include <linux/perf_event.h>
 
+/* What the samples of an event say to whoever follows threads (holdback.h). */
+enum event_role {
+	ROLE_NONE,
+	ROLE_SWITCH, /* the thread leaves its CPU */
+	ROLE_WAKING, /* it wakes another */
+};
+
 struct event {
 	struct perf_event_attr attr;
+	enum event_role role;
 	char *name;        /* what reports call it, modifiers and all */
 	char *filter;      /* kernel filter of a tracepoint, or NULL */
+	char *tracepoint;  /* "system:name" in tracefs, or NULL */
 	char *probe;       /* path or symbol that attr.config1 points to, or NULL */
 	size_t leader;     /* index of the group's leader; its own outside of groups */
 	bool is_default;   /* nobody asked for this one: another may take its place */
@@ -36,7 +45,7 @@ struct event {
 	bool sideband; /* takes no samples: carries names and maps, on every CPU, all the time */
 	bool most_precise; /* modifier P: the highest precise level that opens */
 
-	size_t words_to_chain; /* of a sample with a stack copy; 0 = samples are not looked into */
+	size_t words_to_chain; /* of a sample */
 	uint64_t *ids;         /* one per opened descriptor */
 	size_t nr_ids, ids_capacity;
 	uint64_t nr_samples, nr_lost, nr_throttled;
@@ -56,8 +65,13 @@ int events_parse(struct event_list *events, const char *text, struct err *err);
 struct event *events_add(struct event_list *events, uint32_t type, uint64_t config,
                          const char *name);
 
-/* Adds a sample at each switch away from a thread, for time off the CPU. */
-void events_add_switches(struct event_list *events);
+/*
+ * Adds a sample at each switch away from a thread, for time off the CPU: of
+ * the tracepoints sched:sched_switch and sched:sched_waking, which say why and
+ * by whom it was woken, where their fields may be read; else of the software
+ * event. held_back: they are written as holdback.h says, under other names.
+ */
+void events_add_switches(struct event_list *events, bool held_back);
 
 /* Adds the event that carries names and maps while others are off, or elsewhere. */
 void events_add_sideband(struct event_list *events);

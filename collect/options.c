@@ -19,6 +19,7 @@ enum {
 	OPT_EVENT,
 	OPT_FILTER,
 	OPT_OFF_CPU,
+	OPT_MIN_BLOCK,
 	OPT_GRAPH,
 	OPT_CALL_GRAPH,
 	OPT_ONLY,
@@ -58,6 +59,8 @@ static const struct opt table[] = {
         {OPT_FILTER, 0, "filter", "EXPR", "kernel filter of the tracepoints before it"},
         {OPT_OFF_CPU, 0, "off-cpu", NULL,
          "record where threads wait (with -e or -F: that as well)"},
+        {OPT_MIN_BLOCK, 0, "min-block", "TIME",
+         "of these, add up the shorter ones (default: 100us; 0: none)"},
         {OPT_FREQ, 'F', "freq", "N|max", "samples a second on each CPU (default 99)"},
         {OPT_COUNT, 'c', "period", "N", "a sample every N events instead"},
         {OPT_CALL_GRAPH, 0, "call-graph", "MODE", "auto, fp, dwarf[,SIZE], lbr or none"},
@@ -142,6 +145,10 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		return events_filter(&settings->events, arg, err);
 	case OPT_OFF_CPU:
 		settings->off_cpu = true;
+		return 0;
+	case OPT_MIN_BLOCK:
+		if (num_parse_duration(arg, &settings->min_block_ns) < 0)
+			return err_set(err, "--min-block '%s' is no time such as 100us", arg);
 		return 0;
 	case OPT_GRAPH:
 		return 0;

@@ -30,6 +30,7 @@ struct settings {
 	enum { SAMPLER_ANY, SAMPLER_PERF, SAMPLER_SIGNAL } sampler;
 	bool wall;
 	bool off_cpu;
+	uint64_t min_block_ns; /* of off_cpu: shorter waits are added up */
 	bool freq_given;
 	bool counting;
 	enum count_format count_format;

@@ -2,6 +2,7 @@
 #include "collect/recorder.h"
 
 #include "collect/caps.h"
+#include "collect/holdback.h"
 #include "share/mem.h"
 
 #include <errno.h>
@@ -327,12 +328,9 @@ static int learn_ids(struct recorder *recorder, struct err *err)
 	return 0;
 }
 
-/* 8-byte fields in front of the values read and the chain; 0 where there is no stack copy to
- * shorten. */
+/* 8-byte fields in front of the values read and the chain. */
 static size_t words_to_chain(uint64_t type)
 {
-	if (!(type & PERF_SAMPLE_STACK_USER) || type & PERF_SAMPLE_RAW)
-		return 0;
 	return 1 + (size_t)__builtin_popcountll(type & (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP |
 	                                                PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 	                                                PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
@@ -418,14 +416,14 @@ void recorder_resume(struct recorder *recorder)
 		recorder->enabled_ns = now(recorder);
 }
 
-/* Copies a stretch of the ring, which may wrap, to the stream. */
-static void copy(struct recorder *recorder, struct ring *ring, uint64_t from, uint64_t to)
+/* Copies a stretch of the ring, which may wrap. */
+static void copy(const struct ring *ring, uint64_t from, uint64_t to, struct buf *out)
 {
 	while (from < to) {
 		uint64_t at = from & ring->mask;
 		uint64_t size = MIN_OF(to - from, ring_size(ring) - at);
 
-		recout_bytes(recorder->rec, ring->data + at, size);
+		buf_add(out, ring->data + at, size);
 		from += size;
 	}
 }
@@ -438,19 +436,21 @@ static uint64_t words_of_value(const struct perf_event_attr *attr)
 }
 
 /*
- * Writes a sample without the unused end of its stack copy: the kernel
+ * Copies a sample without the unused end of its stack copy: the kernel
  * reserves what was asked for, and says behind it how much it could read.
  * False where the sample has to be copied as it is. Source:
  * perf_output_sample_ustack() of kernel/events/core.c; a size of 0 has no
  * second size behind it. The pages are not ours to write to.
  */
-static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header, const struct event *event)
+static bool copy_trimmed(const struct event *event, const struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header, bool with_stack, struct buf *out)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	uint64_t field = at + event->words_to_chain * 8, end = at + header->size, size, used, cut;
 	struct perf_event_header shorter = *header;
 
+	if (!(attr->sample_type & PERF_SAMPLE_STACK_USER))
+		return false;
 	/* a group: how many, then value, id and lost of each; else those of one */
 	if (attr->sample_type & PERF_SAMPLE_READ)
 		field += attr->read_format & PERF_FORMAT_GROUP ?
@@ -459,6 +459,9 @@ static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t 
 		                 8 * words_of_value(attr);
 	if (field < end && attr->sample_type & PERF_SAMPLE_CALLCHAIN)
 		field += 8 + 8 * MIN_OF(*ring_u64(ring, field), 65536u);
+	/* a size of 4 bytes, then so many that both together end with a word */
+	if (field < end && attr->sample_type & PERF_SAMPLE_RAW)
+		field += (4 + (uint64_t)(uint32_t)*ring_u64(ring, field) + 7) & ~7ull;
 	if (field < end && attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		field += 8 + 24 * MIN_OF(*ring_u64(ring, field), 65536u);
 	if (field >= end)
@@ -472,22 +475,32 @@ static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t 
 	if (!size || size % 8 || field + 16 + size > end)
 		return false;
 	used = (MIN_OF(*ring_u64(ring, field + 8 + size), size) + 7) & ~7ull;
+	if (!with_stack)
+		used = 0;
 	if (used == size)
 		return false;
 	cut = size - used + (used ? 0 : 8);
 	shorter.size = (uint16_t)(header->size - cut);
-	recout_bytes(recorder->rec, &shorter, sizeof(shorter));
-	copy(recorder, ring, at + sizeof(shorter), field);
-	recout_bytes(recorder->rec, &used, sizeof(used));
-	copy(recorder, ring, field + 8, field + 8 + used);
-	copy(recorder, ring, field + 8 + used + cut, end);
-	recorder->nr_trimmed_bytes += cut;
+	buf_add(out, &shorter, sizeof(shorter));
+	copy(ring, at + sizeof(shorter), field, out);
+	buf_add(out, &used, sizeof(used));
+	copy(ring, field + 8, field + 8 + used, out);
+	copy(ring, field + 8 + used + cut, end, out);
 	return true;
 }
 
-/* Returns the event of a sample, NULL for other records. */
-static struct event *count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                                  const struct perf_event_header *header)
+void recorder_copy_sample(const struct event *event, const struct ring *ring, uint64_t at,
+                          bool with_stack, struct buf *out)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, ring_u64(ring, at), sizeof(header));
+	if (!copy_trimmed(event, ring, at, &header, with_stack, out))
+		copy(ring, at, at + header.size, out);
+}
+
+struct event *recorder_count(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                             const struct perf_event_header *header)
 {
 	struct event *event = NULL;
 
@@ -514,6 +527,24 @@ static struct event *count_record(struct recorder *recorder, const struct ring *
 	return NULL;
 }
 
+/* Writes a stretch of whole records as they are. */
+static void pass_on(struct recorder *recorder, const struct ring *ring, uint64_t from, uint64_t to)
+{
+	copy(ring, from, to, &recorder->rec->block);
+	recout_grew(recorder->rec, to - from);
+}
+
+void recorder_pass_on(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                      const struct perf_event_header *header, const struct event *event)
+{
+	size_t before = recorder->rec->block.size;
+
+	if (event && copy_trimmed(event, ring, at, header, true, &recorder->rec->block))
+		recout_grew(recorder->rec, recorder->rec->block.size - before);
+	else
+		pass_on(recorder, ring, at, at + header->size);
+}
+
 static void read_ring(struct recorder *recorder, struct ring *ring)
 {
 	uint64_t run = ring->at, at = ring->at;
@@ -528,29 +559,32 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 		if (header.size < sizeof(header) || next > ring->head) {
 			/* cannot happen with an intact kernel; do not spread it */
 			recorder->nr_malformed++;
-			copy(recorder, ring, run, at);
+			pass_on(recorder, ring, run, at);
 			run = at = ring->head;
 			break;
 		}
-		event = count_record(recorder, ring, at, &header);
-		if (event && event->words_to_chain) {
-			copy(recorder, ring, run, at);
-			run = at;
-			if (copy_trimmed(recorder, ring, at, &header, event))
-				run = next;
+		event = recorder_count(recorder, ring, at, &header);
+		if (event && event->attr.sample_type & PERF_SAMPLE_STACK_USER) {
+			pass_on(recorder, ring, run, at);
+			recorder_pass_on(recorder, ring, at, &header, event);
+			run = next;
 		}
 		at = next;
 	}
-	copy(recorder, ring, run, at);
+	pass_on(recorder, ring, run, at);
 	ring->at = at;
 	ring_give_back(ring);
 }
 
-bool recorder_drain(struct recorder *recorder)
+/* is_last: nothing more comes into the rings. */
+static bool drain(struct recorder *recorder, bool is_last)
 {
+	uint64_t until = is_last ? 0 : now(recorder);
 	bool any = false;
 
-	for (size_t i = 0; i < recorder->nr_rings; i++) {
+	if (recorder->holdback)
+		any = holdback_drain(recorder->holdback, until ? until : UINT64_MAX);
+	for (size_t i = 0; !recorder->holdback && i < recorder->nr_rings; i++) {
 		struct ring *ring = &recorder->rings[i];
 
 		if (!ring->page || !ring_look(ring))
@@ -561,6 +595,11 @@ bool recorder_drain(struct recorder *recorder)
 	if (any && recorder->rounds)
 		recout_round(recorder->rec);
 	return any;
+}
+
+bool recorder_drain(struct recorder *recorder)
+{
+	return drain(recorder, false);
 }
 
 /* ---- waiting ---- */
@@ -631,7 +670,9 @@ void recorder_finish(struct recorder *recorder)
 	recorder_pause(recorder);
 	command_all(recorder, PERF_EVENT_IOC_DISABLE, true);
 	recorder->rounds = true;
-	recorder_drain(recorder);
+	drain(recorder, true);
+	if (recorder->holdback)
+		holdback_finish(recorder->holdback);
 	tell_lost(recorder);
 	if (recorder->enabled_ns && recorder->disabled_ns)
 		recout_sample_time(recorder->rec, recorder->enabled_ns, recorder->disabled_ns);

@@ -30,6 +30,7 @@ struct recorder {
 	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
 	bool switches;    /* also record when threads leave a CPU and come back */
 	bool hold;        /* samples are not taken until recorder_resume */
+	struct holdback *holdback; /* writes of switches what holdback.h says; or NULL */
 
 	/* what had to be given up, for messages */
 	bool without_kernel;   /* the kernel half was refused: user space only */
@@ -45,7 +46,6 @@ struct recorder {
 	struct recorder_id *ids; /* hash: event id -> index */
 	size_t nr_ids_mask;
 	uint64_t nr_samples, nr_lost, nr_throttled, nr_malformed;
-	uint64_t nr_trimmed_bytes;
 	uint64_t enabled_ns, disabled_ns; /* by the recording's clock; 0 = unknown */
 	bool rounds; /* FINISHED_ROUND may be written: what existed before is told */
 };
@@ -71,6 +71,18 @@ bool recorder_drain(struct recorder *recorder);
 struct pollfd;
 size_t recorder_pollfds(struct recorder *recorder, struct pollfd *fds);
 void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t nr);
+
+/* Counts a record; the event of a sample, NULL for other records. */
+struct event *recorder_count(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                             const struct perf_event_header *header);
+
+/* Writes a record; event: as recorder_count() said. */
+void recorder_pass_on(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                      const struct perf_event_header *header, const struct event *event);
+
+/* Appends a sample to a buffer, without the unused end of its stack copy, or without the copy. */
+void recorder_copy_sample(const struct event *event, const struct ring *ring, uint64_t at,
+                          bool with_stack, struct buf *out);
 
 /* Stops, reads what is left, asks for what was lost, ends the stream. */
 void recorder_finish(struct recorder *recorder);

@@ -64,13 +64,19 @@ void recout_hold(struct recout *rec, uint64_t ns);
 /* Writes what is held; with hold_ns still set, holding goes on. */
 void recout_let_go(struct recout *rec);
 
-static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
+/* size bytes of records were put at the end of the block. */
+static inline void recout_grew(struct recout *rec, size_t size)
 {
 	rec->nr_bytes += size;
-	buf_add(&rec->block, bytes, size);
 	/* what is held is looked into later: it must end with a whole record */
 	if (UNLIKELY(rec->block.size >= RECOUT_BLOCK && !rec->hold_ns))
 		recout_push(rec);
+}
+
+static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
+{
+	buf_add(&rec->block, bytes, size);
+	recout_grew(rec, size);
 }
 
 /* HEADER_ATTR and the name of each event; all ids must be known. */

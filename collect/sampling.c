@@ -187,6 +187,10 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 		attr->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC;
 	if (sampling->weights)
 		attr->sample_type |= PERF_SAMPLE_WEIGHT;
+	/* what the tools read of them: who comes next, who is woken, which call it is */
+	if (event->tracepoint && (strncmp(event->tracepoint, "sched:", 6) == 0 ||
+	                          strncmp(event->tracepoint, "raw_syscalls:", 13) == 0))
+		attr->sample_type |= PERF_SAMPLE_RAW;
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		attr->sample_type |= PERF_SAMPLE_ADDR;
 	apply_chain(sampling, attr);

@@ -280,6 +280,7 @@ static void add_tracepoint(const char *system, const char *name, void *arg)
 	struct add_tracepoint *add = arg;
 	char text[32];
 	uint64_t id;
+	struct event *event;
 	char *full;
 
 	if (procfile_line(text, sizeof(text), "%s/events/%s/%s/id", add->tracefs, system, name) <
@@ -287,8 +288,9 @@ static void add_tracepoint(const char *system, const char *name, void *arg)
 	    num_parse_u64(text, strlen(text), &id) < 0)
 		return;
 	full = mem_printf("%s:%s", system, name);
-	events_add(add->events, PERF_TYPE_TRACEPOINT, id, full)->attr.sample_period = 1;
-	free(full);
+	event = events_add(add->events, PERF_TYPE_TRACEPOINT, id, full);
+	event->attr.sample_period = 1;
+	event->tracepoint = full;
 }
 
 int sysevents_tracepoints(struct event_list *events, const char *text, struct err *err)
