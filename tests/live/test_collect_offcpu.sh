@@ -35,11 +35,24 @@ check "off-CPU time of nap() is what the program measured, within 3 %" awk -v sl
 	END { print sum, slept; exit !(slept > 0 && sum > .97 * slept && sum < 1.01 * slept) }' "$work/folded"
 check "off-CPU stacks are whole through libc" \
 	awk '!/^#/ && /nanosleep/ { nr++; if (/_start;.*;main;nap/) whole++ } END { exit !(nr > 0 && nr == whole) }' "$work/folded"
-check "perf script reads the switches" \
+timeout 60 perf script -i - -F comm,event,period,trace <"$work/data" >"$work/script" 2>/dev/null
+check "perf script reads waits, their length and why" awk '
+	/^naps.*offcpu-time: .*prev_state=S/ && $2 > 20000000 && $2 < 40000000 { nr++ } END { print nr; exit nr != 20 }' "$work/script"
+collect -q --off-cpu --min-block 0 -o "$work/data" -- "$work/naps" 2>/dev/null
+check "with --min-block 0 perf script reads every switch" \
 	grep -q 'PERF_RECORD_SWITCH IN' <(timeout 60 perf script -i - --show-switch-events <"$work/data" 2>/dev/null)
+check "and collapse finds the same waits in them" awk -v slept="$slept" '
+	/;main;nap;.*nanosleep/ { sum += $NF }
+	END { print sum, slept; exit !(sum > .95 * slept && sum < 1.05 * slept) }' <(collapse -q --off-cpu "$work/data")
+collect -q --off-cpu --min-block 30ms -o "$work/data" -- "$work/naps" 2>/dev/null
+collapse -q --off-cpu "$work/data" >"$work/folded"
+check "what --min-block leaves out stands as a sum of its thread and in the header" awk '
+	/^# short: 2[0-9] times, [0-9]+ us in all/ { told = $5 }
+	/^naps;\[short waits\] / { sum = $NF }
+	END { print told, sum; exit !(sum > 390000 && told >= int(sum)) }' "$work/folded"
 collect -q --off-cpu -F 499 -o "$work/data" -- "$work/naps" 2>/dev/null
 check "with -F: on-CPU samples as well" awk '
-	/cpu-clock|cycles/ { on++ } /context-switches/ { off++ } END { print on + 0, off + 0; exit !(off >= 20) }
+	/cpu-clock|cycles/ { on++ } /offcpu-time/ { off++ } END { print on + 0, off + 0; exit !(off >= 20) }
 	' <(timeout 60 perf script -G -F event -i - <"$work/data" 2>/dev/null)
 chmod 755 "$work"
 cp "$BIN/collect" "$work/tool"
