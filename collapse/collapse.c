@@ -34,6 +34,7 @@ struct run {
 	struct histograms histograms; /* where --format asks for them */
 	struct recording_report report;
 	struct format_report format_report;
+	const char *format; /* that an input was read as, or NULL */
 };
 
 /* ---- inputs ---- */
@@ -54,6 +55,14 @@ static const char *filter_of_recordings(const struct options *options)
 	                                                   NULL;
 }
 
+static bool is_blank(struct slice text)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (!strchr(" \t\r\n", text.at[i])) /* which finds NUL as well */
+			return false;
+	return true;
+}
+
 static int fold_format(struct run *run, struct input *in, struct err *err)
 {
 	const struct format *format = run->options.from;
@@ -64,6 +73,8 @@ static int fold_format(struct run *run, struct input *in, struct err *err)
 		return -1;
 	if (size == 0)
 		return err_set(err, "'%s' is empty", input_name(in));
+	if (size < FORMAT_HEAD && is_blank((struct slice){head, size}))
+		return err_set(err, "'%s' holds nothing but blanks or zero bytes", input_name(in));
 	if (!format)
 		format = format_detect((struct slice){head, size}, size < FORMAT_HEAD);
 	if (!format) {
@@ -72,6 +83,7 @@ static int fold_format(struct run *run, struct input *in, struct err *err)
 		return err_set(err, "'%s' is in no format known here%s%s; '--formats' lists them",
 		               input_name(in), what ? ": it looks like " : "", what ? what : "");
 	}
+	run->format = format->name;
 	if (filter_of_recordings(&run->options))
 		return err_set(err,
 		               "'%s' is %s, and '%s' works on perf.data recordings only; "
@@ -195,6 +207,8 @@ static int no_samples(const struct run *run)
 		          run->format_report.first_bad);
 	else if (run->format_report.incomplete[0])
 		msg_error("no samples in '%s': %s", name, run->format_report.incomplete);
+	else if (run->format)
+		msg_error("no samples in '%s', which was read as %s", name, run->format);
 	else
 		msg_error("no samples in '%s'", name);
 	return EXIT_FAILED;

@@ -19,6 +19,7 @@ enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD, CODING_UTF16LE, CODING_UTF
 struct input {
 	char *name;
 	int fd;
+	struct input *source; /* owned: where coded bytes come from in place of fd, or NULL */
 	enum coding coding;
 	uint64_t limit;   /* of decoded bytes, or 0 */
 	uint64_t decoded; /* bytes produced so far */
@@ -53,6 +54,18 @@ static bool has_raw(const struct input *in)
 	return in->raw_end - in->raw_start >= enough;
 }
 
+static ssize_t read_raw(struct input *in, char *to, size_t size, struct err *err)
+{
+	ssize_t done;
+
+	if (in->source)
+		return input_read(in->source, to, size, err);
+	do
+		done = read(in->fd, to, size);
+	while (done < 0 && errno == EINTR);
+	return done < 0 ? err_sys(err, "cannot read '%s'", in->name) : done;
+}
+
 static int fill_raw(struct input *in, struct err *err)
 {
 	size_t kept = in->raw_end - in->raw_start;
@@ -61,11 +74,9 @@ static int fill_raw(struct input *in, struct err *err)
 	if (has_raw(in) || in->raw_at_end)
 		return 0;
 	memmove(in->raw, in->raw + in->raw_start, kept);
-	do
-		done = read(in->fd, in->raw + kept, CHUNK_SIZE - kept);
-	while (done < 0 && errno == EINTR);
+	done = read_raw(in, in->raw + kept, CHUNK_SIZE - kept, err);
 	if (done < 0)
-		return err_sys(err, "cannot read '%s'", in->name);
+		return -1;
 	in->raw_start = 0;
 	in->raw_end = kept + (size_t)done;
 	in->raw_at_end = done == 0;
@@ -78,12 +89,10 @@ static int begin_coding(struct input *in, struct err *err)
 
 	/* a pipe may hand over the magic in pieces */
 	while (in->raw_end < 4 && !in->raw_at_end) {
-		ssize_t done = read(in->fd, in->raw + in->raw_end, CHUNK_SIZE - in->raw_end);
+		ssize_t done = read_raw(in, in->raw + in->raw_end, CHUNK_SIZE - in->raw_end, err);
 
-		if (done < 0 && errno == EINTR)
-			continue;
 		if (done < 0)
-			return err_sys(err, "cannot read '%s'", in->name);
+			return -1;
 		in->raw_end += (size_t)done;
 		in->raw_at_end = done == 0;
 	}
@@ -108,6 +117,30 @@ static int begin_coding(struct input *in, struct err *err)
 		in->raw_start = 3;
 	}
 	return 0;
+}
+
+/* UTF-16 that was compressed: its decoder reads what the decompressor makes. */
+static struct input *open_inside(struct input *in)
+{
+	struct input *outer;
+	struct err ignored; /* whoever reads on meets it again */
+	const char *at;
+	size_t size;
+
+	if ((in->coding != CODING_GZIP && in->coding != CODING_ZSTD) ||
+	    input_peek(in, 2, &at, &size, &ignored) < 0 || size < 2 ||
+	    (memcmp(at, "\xff\xfe", 2) != 0 && memcmp(at, "\xfe\xff", 2) != 0))
+		return in;
+	outer = mem_zalloc(sizeof(*outer));
+	outer->name = mem_strdup(in->name);
+	outer->window = "";
+	outer->limit = in->limit;
+	outer->fd = -1;
+	outer->source = in;
+	outer->raw = mem_alloc(CHUNK_SIZE);
+	/* the first bytes are there already, and a mark needs no decoder */
+	begin_coding(outer, &ignored);
+	return outer;
 }
 
 struct input *input_open(const char *path, uint64_t limit, struct err *err)
@@ -150,7 +183,7 @@ struct input *input_open(const char *path, uint64_t limit, struct err *err)
 			}
 		}
 	}
-	return in;
+	return open_inside(in);
 fail:
 	input_close(in);
 	return NULL;
@@ -181,6 +214,7 @@ void input_close(struct input *in)
 	if (in->coding == CODING_GZIP)
 		inflateEnd(&in->gzip);
 	ZSTD_freeDStream(in->zstd);
+	input_close(in->source);
 	buf_release(&in->decoded_buf);
 	free(in->raw);
 	free(in->name);

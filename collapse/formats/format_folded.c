@@ -8,21 +8,31 @@
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
+/* A count below zero or past 2^64 makes a stack malformed, but a stack still. */
 static bool is_stack(struct slice line)
 {
 	size_t at = line.size;
+	enum weight_parse parsed;
 	weight_fx ignored;
 
 	while (at && line.at[at - 1] != ' ' && line.at[at - 1] != '\t')
 		at--;
-	return at > 1 && weight_parse(line.at + at, line.size - at, &ignored) == WEIGHT_OK;
+	parsed = weight_parse(line.at + at, line.size - at, &ignored);
+	return at > 1 &&
+	       (parsed == WEIGHT_OK || (parsed != WEIGHT_NOT_A_NUMBER && memchr(line.at, ';', at)));
+}
+
+/* "# unit: samples": a line of the header that these tools write */
+static bool is_header(struct slice line)
+{
+	return slice_starts(line, "# event: ") || slice_starts(line, "# unit: ");
 }
 
 /* Nearly anything could be a frame, so all other formats may go first. */
 static int detect(struct slice head, bool is_all)
 {
 	size_t nr_stacks = 0, nr_others = 0;
-	bool has_frames = false;
+	bool has_frames = false, has_header = false;
 
 	while (head.size) {
 		const char *newline = memchr(head.at, '\n', head.size);
@@ -34,6 +44,7 @@ static int detect(struct slice head, bool is_all)
 		head.at += line.size + (newline != NULL);
 		while (line.size && strchr(" \t\r", line.at[line.size - 1]))
 			line.size--;
+		has_header |= is_header(line);
 		if (!line.size || line.at[0] == '#')
 			continue;
 		if (is_stack(line)) {
@@ -43,6 +54,8 @@ static int detect(struct slice head, bool is_all)
 			nr_others++;
 		}
 	}
+	if (is_all && has_header && !nr_stacks && !nr_others)
+		return 15;
 	if (!nr_stacks || nr_others > 2 * nr_stacks)
 		return 0;
 	if (nr_others > nr_stacks)

@@ -74,6 +74,9 @@ struct team {
 	struct err *err;
 	bool has_failed, is_copied;
 	uint64_t forget_at; /* offset at which pages of the map are handed back next */
+
+	uint64_t *nr_lines; /* of the chunks, as far as they have been folded */
+	size_t nr_chunks, chunks_capacity;
 };
 
 struct member {
@@ -83,23 +86,26 @@ struct member {
 	pthread_t thread;
 };
 
-/* Takes a chunk for this member alone. */
-static int take_chunk(struct member *member, struct slice *chunk, uint64_t *offset)
+/* Takes a chunk for this member alone; *index is its place among all of them. */
+static int take_chunk(struct member *member, struct slice *chunk, size_t *index)
 {
 	struct team *team = member->team;
 	int result = -1;
 
 	pthread_mutex_lock(&team->lock);
 	if (!team->has_failed && peek_chunk(team->in, chunk, team->err) == 0) {
-		*offset = input_offset(team->in);
+		uint64_t offset = input_offset(team->in);
+
 		if (team->is_copied) {
 			buf_reset(&member->copy);
 			buf_add(&member->copy, chunk->at, chunk->size);
-		} else if (*offset >= team->forget_at) {
+		} else if (offset >= team->forget_at) {
 			/* what others still read comes back by itself */
-			input_forget(team->in, chunk->at - MIN_OF(*offset, FORGET_SIZE / 2));
-			team->forget_at = *offset + FORGET_SIZE;
+			input_forget(team->in, chunk->at - MIN_OF(offset, FORGET_SIZE / 2));
+			team->forget_at = offset + FORGET_SIZE;
 		}
+		MEM_GROW(team->nr_lines, team->nr_chunks, team->chunks_capacity);
+		*index = team->nr_chunks++;
 		input_skip(team->in, chunk->size);
 		if (team->is_copied)
 			chunk->at = member->copy.at;
@@ -111,21 +117,31 @@ static int take_chunk(struct member *member, struct slice *chunk, uint64_t *offs
 	return result;
 }
 
+static bool fold_chunk(struct member *member, struct slice chunk, size_t index)
+{
+	struct team *team = member->team;
+	uint64_t nr_lines;
+	struct err err;
+	bool ok = textin_fold_text(member->fold, chunk, index, &nr_lines, &err);
+
+	pthread_mutex_lock(&team->lock);
+	team->nr_lines[index] = nr_lines;
+	if (!ok) {
+		team->has_failed = true;
+		*team->err = err;
+	}
+	pthread_mutex_unlock(&team->lock);
+	return ok;
+}
+
 static void *work(void *arg)
 {
 	struct member *member = arg;
 	struct slice chunk;
-	uint64_t offset;
-	struct err err;
+	size_t index;
 
-	while (take_chunk(member, &chunk, &offset) == 0 && chunk.size) {
-		if (textin_fold_text(member->fold, chunk, offset, &err))
-			continue;
-		pthread_mutex_lock(&member->team->lock);
-		member->team->has_failed = true;
-		*member->team->err = err;
-		pthread_mutex_unlock(&member->team->lock);
-	}
+	while (take_chunk(member, &chunk, &index) == 0 && chunk.size)
+		fold_chunk(member, chunk, index);
 	return NULL;
 }
 
@@ -159,18 +175,27 @@ static bool merge_folder(struct folder *to, const struct folder *from, struct er
 	return ok;
 }
 
-/* Adds what one fold saw; the fold's events into the list of all. */
+/* Adds what one fold saw; of what they quote as bad the first in the input stays. */
 static void merge_report(struct format_report *to, const struct textin_fold *fold,
-                         uint64_t *bad_offset)
+                         const struct team *team, uint64_t *bad_line)
 {
 	const struct format_report *from = textin_fold_report(fold);
 
 	to->nr_samples += from->nr_samples;
 	to->nr_lost += from->nr_lost;
 	to->nr_left_out += from->nr_left_out;
-	if (from->nr_bad && textin_fold_bad_offset(fold) < *bad_offset) {
-		*bad_offset = textin_fold_bad_offset(fold);
-		memcpy(to->first_bad, from->first_bad, sizeof(to->first_bad));
+	if (from->nr_bad) {
+		uint64_t line;
+		size_t chunk;
+
+		textin_fold_bad(fold, &chunk, &line);
+		while (chunk--)
+			line += team->nr_lines[chunk];
+		if (line < *bad_line) {
+			*bad_line = line;
+			snprintf(to->first_bad, sizeof(to->first_bad), "line %llu: %.160s",
+			         (unsigned long long)line, from->first_bad);
+		}
 	}
 	to->nr_bad += from->nr_bad;
 }
@@ -248,15 +273,15 @@ static void describe(const struct member *members, unsigned nr,
 /* ---- the format ---- */
 
 /* The first event is known once a sample was met: until then chunks go one by one. */
-static int fold_first(struct member *member, struct err *err)
+static int fold_first(struct member *member)
 {
 	struct slice chunk;
-	uint64_t offset;
+	size_t index;
 
 	do {
-		if (take_chunk(member, &chunk, &offset) < 0)
+		if (take_chunk(member, &chunk, &index) < 0)
 			return -1;
-		if (chunk.size && !textin_fold_text(member->fold, chunk, offset, err))
+		if (chunk.size && !fold_chunk(member, chunk, index))
 			return -1;
 	} while (chunk.size && !textin_fold_first_event(member->fold));
 	return 0;
@@ -268,12 +293,12 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	unsigned nr = MAX_OF(options->nr_threads, 1u), nr_started = 1;
 	struct team team = {.in = in, .err = err, .forget_at = FORGET_SIZE};
 	struct member *members = mem_zalloc(nr * sizeof(*members));
-	uint64_t bad_offset = UINT64_MAX;
+	uint64_t bad_line = report->nr_bad ? 0 : UINT64_MAX; /* an input before had the first */
 	int result;
 
 	pthread_mutex_init(&team.lock, NULL);
 	members[0] = (struct member){.team = &team, .fold = textin_fold_new(options, folder)};
-	result = fold_first(&members[0], err);
+	result = fold_first(&members[0]);
 	team.is_copied = nr > 1 && !input_is_mapped(in);
 	for (unsigned i = 1; i < nr && result == 0; i++) {
 		members[i] = (struct member){.team = &team, .fold = textin_fold_new(options, NULL)};
@@ -297,7 +322,7 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 		                 "of '%s' stands for; '--count time' needs the recording",
 		                 chosen_event(&members[0], options));
 	for (unsigned i = 0; i < nr_started && result == 0; i++) {
-		merge_report(report, members[i].fold, &bad_offset);
+		merge_report(report, members[i].fold, &team, &bad_line);
 		if (i && !merge_folder(folder, textin_fold_folder(members[i].fold), err))
 			result = -1;
 	}
@@ -308,6 +333,7 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 		buf_release(&members[i].copy);
 	}
 	pthread_mutex_destroy(&team.lock);
+	free(team.nr_lines);
 	free(members);
 	return result;
 }

@@ -103,10 +103,11 @@ struct textin_fold *textin_fold_new(const struct format_options *options, struct
 void textin_fold_free(struct textin_fold *fold);
 
 /*
- * Parses whole samples. `offset` is where text begins in the input, for
- * messages. false, and err filled, where the total would reach 2^64.
+ * Parses whole samples. `chunk` is the place of text among all texts of the
+ * input. *nr_lines: how many lines it had. false, and err filled, where the
+ * total would reach 2^64.
  */
-bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offset,
+bool textin_fold_text(struct textin_fold *fold, struct slice text, size_t chunk, uint64_t *nr_lines,
                       struct err *err);
 
 /* The event that was met first, or NULL; and to make another fold follow it. */
@@ -116,7 +117,10 @@ void textin_fold_follow(struct textin_fold *fold, const char *event);
 /* What was collected. */
 struct folder *textin_fold_folder(struct textin_fold *fold);
 const struct format_report *textin_fold_report(const struct textin_fold *fold);
-uint64_t textin_fold_bad_offset(const struct textin_fold *fold);
+
+/* Chunk, and line in it from 1, of what the report quotes as bad first. */
+void textin_fold_bad(const struct textin_fold *fold, size_t *chunk, uint64_t *line);
+
 const struct textin_event *textin_fold_events(const struct textin_fold *fold, size_t *nr);
 
 /* Key and value of the "# hostname : x" lines perf prints with --header, or NULL. */

@@ -70,7 +70,8 @@ struct textin_fold {
 	struct format_options options;
 	struct folder own, *folder;
 	struct format_report report;
-	uint64_t bad_offset;
+	size_t chunk, bad_chunk;     /* places among the texts */
+	uint64_t nr_lines, bad_line; /* in them */
 	enum state state;
 
 	/*
@@ -89,8 +90,6 @@ struct textin_fold {
 	struct root_slot *roots;
 	struct name_slot *names;
 	char *machine[TEXTIN_MACHINE_MAX];
-	const char *text; /* being parsed; for offsets */
-	uint64_t offset;
 };
 
 struct textin_fold *textin_fold_new(const struct format_options *options, struct folder *folder)
@@ -130,12 +129,11 @@ void textin_fold_free(struct textin_fold *fold)
 
 static void count_bad(struct textin_fold *fold, struct slice line, const char *what)
 {
-	uint64_t offset = fold->offset + (uint64_t)(line.at - fold->text);
-
-	if (!fold->report.nr_bad)
-		fold->bad_offset = offset;
-	format_bad(&fold->report, "offset %llu: %s: '%.*s'", (unsigned long long)offset, what,
-	           (int)MIN_OF(line.size, (size_t)100), line.at);
+	if (!fold->report.nr_bad) {
+		fold->bad_chunk = fold->chunk;
+		fold->bad_line = fold->nr_lines;
+	}
+	format_bad(&fold->report, "%s: '%.*s'", what, (int)MIN_OF(line.size, (size_t)100), line.at);
 }
 
 /* ---- a sample ---- */
@@ -628,16 +626,18 @@ static bool empty_line(struct textin_fold *fold, struct err *err)
 	return end_sample(fold, err);
 }
 
-bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offset, struct err *err)
+bool textin_fold_text(struct textin_fold *fold, struct slice text, size_t chunk, uint64_t *nr_lines,
+                      struct err *err)
 {
 	const char *at = text.at, *end = text.at + text.size;
 
-	fold->text = text.at;
-	fold->offset = offset;
+	fold->chunk = chunk;
+	fold->nr_lines = 0;
 	while (at < end) {
 		const char *newline;
 		struct slice line;
 
+		fold->nr_lines++;
 		if (fold->state == STATE_FRAMES || fold->state == STATE_HEADER) {
 			const char *next =
 			        fold->options.addresses ? NULL : push_plain(fold, at, end);
@@ -658,6 +658,7 @@ bool textin_fold_text(struct textin_fold *fold, struct slice text, uint64_t offs
 		if (line.size ? !read_line(fold, line, err) : !empty_line(fold, err))
 			return false;
 	}
+	*nr_lines = fold->nr_lines;
 	/* nothing of the text is needed any more behind this */
 	return end_sample(fold, err) && count_before(fold, err) && count(fold, err);
 }
@@ -683,9 +684,10 @@ const struct format_report *textin_fold_report(const struct textin_fold *fold)
 	return &fold->report;
 }
 
-uint64_t textin_fold_bad_offset(const struct textin_fold *fold)
+void textin_fold_bad(const struct textin_fold *fold, size_t *chunk, uint64_t *line)
 {
-	return fold->bad_offset;
+	*chunk = fold->bad_chunk;
+	*line = fold->bad_line;
 }
 
 const struct textin_event *textin_fold_events(const struct textin_fold *fold, size_t *nr)

@@ -123,7 +123,7 @@ folds "compat: tid has no argument" 'app 1/2 10.000000: 9 cycles:\n\t1 f (/b)\n\
 printf 'hello\nworld\n' >"$work/words"
 expect "words are no perf script" 2 'no (samples|format)|none|in no format' collapse --from perf-script "$work/words"
 printf 'app 1 10.000000: 1 cycles:\n\t1 a (/b)\n\nwhat is this\n' >"$work/mixed"
-expect "a line that is neither is quoted with its place" 1 "offset 38: .*'what is this'" collapse "$work/mixed"
+expect "a line that is neither is quoted with its place" 1 "line 4: .*'what is this'" collapse "$work/mixed"
 { printf 'app 1 10.000000: 1 cycles:\n'; for i in $(seq 1 20000); do printf '\t1 a%d (/b)\n' $((i % 7)); done; printf '\n'; } >"$work/deep"
 check "20,000 frames" test "$(collapse --no-header "$work/deep" | tr ';' '\n' | wc -l)" = 20001
 { printf 'app 1 10.000000: 1 cycles:\n\t1 '; head -c 3000000 /dev/zero | tr '\0' x; printf ' (/b)\n\n'; } >"$work/long"

@@ -51,6 +51,14 @@ printf '\x89PNG\r\n\x1a\n0000' >picture
 expect "a picture is no profile" 2 'no format known' collapse picture
 echo '{"some": "json"}' >plain.json
 expect "JSON of another kind" 2 'no format known' collapse plain.json
+printf '# event: cycles\n# unit: samples\n' >header.folded
+expect "a header of folded stacks alone" 2 'no samples.*read as folded' collapse header.folded
+printf 'a;b -3\n' >negative.folded
+expect "a negative count first" 2 'line 1: its count is negative' collapse negative.folded
+printf 'a;b 99999999999999999999\nc 1\n' >large.folded
+expect "a count past 2^64 first" 1 '1 malformed line or record was left out: line 1' collapse large.folded
+printf '\n \n' >blank
+expect "blank lines" 2 'nothing but blanks' collapse blank
 expect "forced into the wrong format" 2 '.' collapse --from jfr plain.json
 printf '\xef\xbb\xbf' | cat - "$TOP/tests/golden/collapse/speedscope-mixed/in" >mark.json
 expect "a byte order mark before JSON" 1 'malformed' collapse mark.json
