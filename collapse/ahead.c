@@ -20,7 +20,7 @@ struct slot {
 	const uint8_t *record;
 	struct event *event;
 	uint64_t time;
-	const struct maps *maps; /* NULL: not to be unwound */
+	struct maps *maps; /* shared; NULL: not to be unwound */
 	atomic_bool is_done;
 
 	struct unwound unwound; /* its frames are in `space` */
@@ -95,6 +95,8 @@ void ahead_free(struct ahead *ahead)
 		walker_release(&ahead->walkers[i]);
 	}
 	walker_release(&ahead->own);
+	for (; ahead->delivered < atomic_load(&ahead->added); ahead->delivered++)
+		maps_unref(ahead->slots[ahead->delivered & MASK].maps);
 	for (size_t i = 0; i < AHEAD_SIZE; i++)
 		free(ahead->slots[i].space);
 	pthread_cond_destroy(&ahead->done);
@@ -232,6 +234,7 @@ static void deliver_one(struct ahead *ahead)
 	reader_record_at(ahead->options.reader, slot->record, &record);
 	ahead->options.deliver(ahead->options.ctx, &record, slot->event, slot->time,
 	                       slot->unwound.at ? &slot->unwound : NULL);
+	maps_unref(slot->maps);
 	ahead->delivered++;
 }
 
@@ -239,13 +242,6 @@ void ahead_drain(struct ahead *ahead)
 {
 	while (ahead->delivered < atomic_load(&ahead->added))
 		deliver_one(ahead);
-}
-
-static bool may_be_unwound(const struct event *event)
-{
-	const uint64_t wanted = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-
-	return event && (event->attr.sample_type & wanted) == wanted;
 }
 
 static void add(struct ahead *ahead, const struct slot *what)
@@ -261,7 +257,7 @@ static void add(struct ahead *ahead, const struct slot *what)
 	slot->record = what->record;
 	slot->event = what->event;
 	slot->time = what->time;
-	slot->maps = what->maps;
+	slot->maps = what->maps ? maps_share(what->maps) : NULL;
 	atomic_store(&slot->is_done, false);
 	atomic_store(&ahead->added, added + 1);
 	if (atomic_load(&ahead->nr_asleep) &&
@@ -272,27 +268,56 @@ static void add(struct ahead *ahead, const struct slot *what)
 	}
 }
 
-bool ahead_sample(struct ahead *ahead, const struct record *record, struct event *event,
-                  uint64_t time)
+static bool may_be_unwound(const struct event *event)
 {
-	const struct frames *frames = ahead->options.frames;
-	struct slot slot = {.record = record->at, .event = event, .time = time};
+	const uint64_t wanted = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+	return event && (event->attr.sample_type & wanted) == wanted;
+}
+
+/* The maps of the sample's process, where counting it will change no task. */
+static struct maps *maps_of(const struct ahead *ahead, const struct record *record,
+                            const struct event *event)
+{
+	const struct session *session = ahead->options.frames->places.session;
 	const struct thread *thread;
 	int32_t pid, tid;
 
-	if (may_be_unwound(event)) {
-		thread = sample_task(ahead->options.reader, event, record, &pid, &tid) ?
-		                 session_find(frames->places.session, tid) :
-		                 NULL;
-		/* of another process than last: see session_thread() */
-		if (thread && (thread->pid == pid || tid == 0))
-			slot.maps = thread->process->maps;
+	if (!sample_task(ahead->options.reader, event, record, &pid, &tid))
+		return NULL;
+	thread = session_find(session, tid);
+	/* of another process than last: see session_thread() */
+	return thread && (thread->pid == pid || tid == 0) ? thread->process->maps : NULL;
+}
+
+/* Does it leave alone all that walks depend on? */
+static bool is_harmless(const struct ahead *ahead, const struct record *record)
+{
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+	case PERF_RECORD_AUX:
+		return true;
 	}
-	if (time == 0 || (may_be_unwound(event) && !slot.maps) ||
-	    (!slot.maps && ahead->delivered == atomic_load(&ahead->added))) {
-		ahead_drain(ahead);
-		return false;
+	return session_is_data_map(ahead->options.frames->places.session, record);
+}
+
+bool ahead_queue(struct ahead *ahead, const struct record *record, struct event *event,
+                 uint64_t time)
+{
+	struct slot slot = {.record = record->at, .event = event, .time = time};
+	bool is_walk = record->type == PERF_RECORD_SAMPLE && may_be_unwound(event);
+	bool is_empty = ahead->delivered == atomic_load(&ahead->added);
+
+	if (is_walk)
+		slot.maps = maps_of(ahead, record, event);
+	if (time && (is_walk ? slot.maps != NULL : !is_empty && is_harmless(ahead, record))) {
+		add(ahead, &slot);
+		return true;
 	}
-	add(ahead, &slot);
-	return true;
+	ahead_drain(ahead);
+	return false;
 }

@@ -1,17 +1,18 @@
 /*
  * ahead.h - samples that wait for their turn while other threads unwind them.
  *
- * Decides who unwinds what and when: samples come in, in order, and go out in
+ * Decides who unwinds what and when: records come in, in order, and go out in
  * the same order, on the caller's thread; meanwhile any thread takes the
- * oldest that nobody has taken, the caller too, whenever it would have to
- * wait. So whoever counts the samples sees the same with any number of
+ * oldest sample that nobody has taken, the caller too, whenever it would have
+ * to wait. So whoever counts the samples sees the same with any number of
  * threads.
  *
- * What a walk needs of the session is the maps of its process. The caller
- * drains before it changes any maps, or frees the records.
+ * What a walk needs of the session is the maps of its process, which a sample
+ * shares while it waits. So data that is mapped waits in the queue with the
+ * samples; what changes code or tasks waits until the queue is empty.
  *
- * Threads are started when the first samples are queued. Memory: AHEAD_SIZE
- * samples, each with its frames.
+ * Threads are started when the queue is full for the first time. Memory:
+ * AHEAD_SIZE samples, each with its frames.
  */
 #ifndef COLLAPSE_AHEAD_H
 #define COLLAPSE_AHEAD_H
@@ -40,13 +41,13 @@ struct ahead *ahead_new(const struct ahead_options *options);
 void ahead_free(struct ahead *ahead);
 
 /*
- * Queues a sample whose record stays where it is until it is delivered. event:
- * NULL where it is not known. False, with the queue empty: the caller counts
- * it at once, for the record is gone after this call (time 0) or its task is
- * new to the session.
+ * Queues a record that stays where it is until it is delivered. event: NULL
+ * where it is not known. False, with the queue empty: the caller takes the
+ * record at once, because nothing may wait for it or it is gone after this
+ * call (time 0).
  */
-bool ahead_sample(struct ahead *ahead, const struct record *record, struct event *event,
-                  uint64_t time);
+bool ahead_queue(struct ahead *ahead, const struct record *record, struct event *event,
+                 uint64_t time);
 
 /* Delivers all that is queued. */
 void ahead_drain(struct ahead *ahead);

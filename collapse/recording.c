@@ -434,9 +434,32 @@ static void take_in_turn(void *ctx, const struct record *record, struct event *e
 	if (rec->has_failed)
 		return;
 	rec->session.now = time;
-	rec->stacks.frames.ready = unwound;
-	take_sample(rec, record, event);
-	rec->stacks.frames.ready = NULL;
+	switch (record->type) {
+	case PERF_RECORD_SAMPLE:
+		rec->stacks.frames.ready = unwound;
+		take_sample(rec, record, event);
+		rec->stacks.frames.ready = NULL;
+		break;
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost(rec, record);
+		break;
+	case PERF_RECORD_THROTTLE:
+		rec->report->nr_throttled++;
+		if (event)
+			event->nr_throttled++;
+		break;
+	case PERFREC_CALLCHAIN_DEFERRED:
+		take_deferred(rec, record);
+		break;
+	case PERF_RECORD_AUX:
+		rec->report->nr_aux++;
+		break;
+	default:
+		session_record(&rec->session, record);
+		if (rec->options->timing.what)
+			timing_record(&rec->timing, record, event, time);
+	}
 }
 
 /*
@@ -466,14 +489,6 @@ static void settle(void *ctx)
 		ahead_drain(rec->ahead);
 }
 
-/* Such records change nothing that samples depend on. */
-static bool is_aside(uint32_t type)
-{
-	return type == PERF_RECORD_LOST || type == PERF_RECORD_LOST_SAMPLES ||
-	       type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE ||
-	       type == PERF_RECORD_AUX;
-}
-
 static void deliver(void *ctx, const struct record *record, struct event *event, uint64_t time)
 {
 	struct recording *rec = ctx;
@@ -484,37 +499,8 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 	}
 	if (rec->options->every_ns && time)
 		watch_interval(rec, time);
-	if (rec->has_failed)
-		return;
-	if (record->type == PERF_RECORD_SAMPLE) {
-		if (!rec->ahead || !ahead_sample(rec->ahead, record, event, time))
-			take_in_turn(rec, record, event, time, NULL);
-		return;
-	}
-	if (rec->ahead && !is_aside(record->type))
-		ahead_drain(rec->ahead);
-	rec->session.now = time;
-	switch (record->type) {
-	case PERF_RECORD_LOST:
-	case PERF_RECORD_LOST_SAMPLES:
-		take_lost(rec, record);
-		break;
-	case PERF_RECORD_THROTTLE:
-		rec->report->nr_throttled++;
-		if (event)
-			event->nr_throttled++;
-		break;
-	case PERFREC_CALLCHAIN_DEFERRED:
-		take_deferred(rec, record);
-		break;
-	case PERF_RECORD_AUX:
-		rec->report->nr_aux++;
-		break;
-	default:
-		session_record(&rec->session, record);
-		if (rec->options->timing.what)
-			timing_record(&rec->timing, record, event, time);
-	}
+	if (!rec->ahead || !ahead_queue(rec->ahead, record, event, time))
+		take_in_turn(rec, record, event, time, NULL);
 }
 
 static void read_all(struct recording *rec)
@@ -736,6 +722,8 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	rec.reader = reader_open(in, err);
 	if (!rec.reader)
 		return -1;
+	if (options->nr_threads > 1)
+		input_read_ahead(in);
 	reorder_init(&rec.reorder, rec.reader, deliver, &rec);
 	rec.reorder.settle = settle;
 	read_all(&rec);

@@ -2,6 +2,7 @@
 #include "share/input.h"
 
 #include "share/buf.h"
+#include "share/readahead.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +34,9 @@ struct input {
 
 	void *map; /* of a plain regular file, else NULL */
 	size_t map_size;
-	size_t given_back; /* bytes of the map that were read and let go */
-	size_t forgotten;  /* bytes of the map handed back */
+	size_t given_back;           /* bytes of the map that were read and let go */
+	size_t forgotten;            /* bytes of the map handed back */
+	struct readahead *readahead; /* or NULL */
 
 	struct buf decoded_buf; /* backs the window where nothing is mapped */
 	char *raw;              /* CHUNK_SIZE bytes of coded input */
@@ -207,6 +209,7 @@ void input_close(struct input *in)
 {
 	if (!in)
 		return;
+	readahead_stop(in->readahead);
 	if (in->map)
 		munmap(in->map, in->map_size);
 	if (in->fd > STDIN_FILENO)
@@ -544,15 +547,40 @@ int input_spool(struct input *in, struct err *err)
 	return 0;
 }
 
+static size_t whole_pages(size_t size)
+{
+	return size & ~((size_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+void input_read_ahead(struct input *in)
+{
+	if (in->map && in->map_size >= READAHEAD_MIN_SIZE)
+		in->readahead = readahead_start(in->map, in->map_size);
+}
+
 void input_forget(struct input *in, const char *until)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
+	const char *map = in->map;
+	size_t size;
 
-	if (!in->map || until < (const char *)in->map)
+	if (!map || until < map)
 		return;
-	size = MIN_OF((size_t)(until - (const char *)in->map), in->map_size) & ~(page - 1);
+	size = whole_pages(MIN_OF((size_t)(until - map), in->map_size));
 	if (size > in->forgotten) {
 		madvise((char *)in->map + in->forgotten, size - in->forgotten, MADV_DONTNEED);
 		in->forgotten = size;
 	}
+}
+
+void input_reached(struct input *in, const char *at, const char *until)
+{
+	const char *map = in->map;
+
+	if (!map || until < map)
+		return;
+	if (in->readahead)
+		readahead_reached(in->readahead, (size_t)(at - map),
+		                  whole_pages((size_t)(until - map)));
+	else if ((size_t)(until - map) >= in->forgotten + GIVE_BACK)
+		input_forget(in, until);
 }

@@ -76,10 +76,19 @@ bool input_is_mapped(const struct input *in);
  */
 int input_spool(struct input *in, struct err *err);
 
+/* A large mapped input is put into memory by a thread of its own, ahead of the reader. */
+void input_read_ahead(struct input *in);
+
 /*
  * For mapped inputs: the memory before `until`, which lies in the mapping, may
  * be handed back. Reading there again costs time, nothing else.
  */
 void input_forget(struct input *in, const char *until);
+
+/*
+ * The same now and then, or by the thread that reads ahead, which is told that
+ * the reader has come to `at`.
+ */
+void input_reached(struct input *in, const char *at, const char *until);
 
 #endif

@@ -51,6 +51,15 @@ const struct map *maps_find(const struct maps *maps, uint64_t address)
 	return i < maps->nr && maps->at[i].start <= address ? &maps->at[i] : NULL;
 }
 
+bool maps_have_code(const struct maps *maps, uint64_t start, uint64_t end)
+{
+	for (size_t i = first_ending_after(maps, start); i < maps->nr && maps->at[i].start < end;
+	     i++)
+		if (!maps->at[i].is_data)
+			return true;
+	return false;
+}
+
 static void make_own(struct maps **maps)
 {
 	struct maps *old = *maps, *own;

@@ -36,6 +36,9 @@ void maps_insert(struct maps **maps, const struct map *map);
 /* Takes [start, end) out. */
 void maps_remove(struct maps **maps, uint64_t start, uint64_t end);
 
+/* Is anything but data mapped in [start, end)? */
+bool maps_have_code(const struct maps *maps, uint64_t start, uint64_t end);
+
 /* NULL where nothing is mapped. Valid until the next change. */
 const struct map *maps_find(const struct maps *maps, uint64_t address);
 

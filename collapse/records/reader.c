@@ -11,13 +11,14 @@
 #define PLAIN_CHUNK ((size_t)512 * 1024)
 
 /* Bytes behind the reader that stay mapped: records not yet delivered lie there. */
-#define KEEP_BEHIND ((uint64_t)32 << 20)
+#define KEEP_BEHIND ((uint64_t)16 << 20)
+#define TELL_EVERY  ((uint64_t)1 << 20)
 
 struct reader_state {
 	/* a mapped or spooled input: everything; else base is NULL */
 	const uint8_t *base;
 	uint64_t at, end; /* of the records, in base; in a stream at only counts */
-	uint64_t kept_from;
+	uint64_t told;    /* where the input was last told of */
 
 	uint64_t skip; /* bytes of the stream handed out by the last call */
 	bool is_stopped;
@@ -77,9 +78,10 @@ static void skip(struct reader *reader, size_t size)
 	s->at += size;
 	if (!s->base) {
 		input_skip(reader->in, size);
-	} else if (s->at > s->kept_from + 2 * KEEP_BEHIND) {
-		s->kept_from = s->at - KEEP_BEHIND;
-		input_forget(reader->in, (const char *)s->base + s->kept_from);
+	} else if (s->at > s->told + TELL_EVERY) {
+		s->told = s->at;
+		input_reached(reader->in, (const char *)s->base + s->at,
+		              (const char *)s->base + s->at - MIN_OF(s->at, KEEP_BEHIND));
 	}
 }
 
@@ -207,7 +209,7 @@ static int open_file(struct reader *reader, uint64_t header_size, struct err *er
 		return err_set(err, "'%s' is cut off before its first record",
 		               input_name(reader->in));
 	s->base = (const uint8_t *)all.at;
-	s->at = s->kept_from = data.offset;
+	s->at = s->told = data.offset;
 	if (data.size == 0 && all.size > data.offset) {
 		/* perf record writes the size last */
 		damaged(reader, "was not closed by its recorder: its last records may be missing");

@@ -430,6 +430,22 @@ static void take_mmap(struct session *session, const struct record *record)
 	free(name);
 }
 
+bool session_is_data_map(const struct session *session, const struct record *record)
+{
+	struct perfrec_cursor c = reader_body(session->reader, record);
+	const struct thread *thread;
+	int32_t pid = (int32_t)perfrec_u32(&c), tid = (int32_t)perfrec_u32(&c);
+	uint64_t start = perfrec_u64(&c), size = perfrec_u64(&c), end;
+
+	if ((record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2) ||
+	    (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
+	    !(record->misc & PERF_RECORD_MISC_MMAP_DATA) || c.bad ||
+	    __builtin_add_overflow(start, size, &end))
+		return false;
+	thread = find_thread(session, tid);
+	return thread && thread->pid == pid && !maps_have_code(thread->process->maps, start, end);
+}
+
 static void take_ksymbol(struct session *session, const struct record *record)
 {
 	struct perfrec_cursor c = reader_body(session->reader, record);

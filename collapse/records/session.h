@@ -60,6 +60,12 @@ void session_release(struct session *session);
 /* Takes note of a record; types that say nothing of tasks are passed over. */
 void session_record(struct session *session, const struct record *record);
 
+/*
+ * Does the record put data where no code is, in a process that is known? Then
+ * a stack of that process is unwound alike before and after it.
+ */
+bool session_is_data_map(const struct session *session, const struct record *record);
+
 /* The thread, made where it is new. Valid while the session lives. */
 struct thread *session_thread(struct session *session, int32_t pid, int32_t tid);
 
