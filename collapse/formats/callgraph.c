@@ -13,15 +13,6 @@ void callgraph_release(struct callgraph *graph)
 	*graph = (struct callgraph){0};
 }
 
-void callgraph_clear(struct callgraph *graph)
-{
-	for (size_t i = 0; i < graph->nr_functions; i++)
-		graph->functions[i] = (struct callgraph_function){.name = graph->functions[i].name,
-		                                                  .first_call = NONE};
-	graph->nr_calls = 0;
-	idmap_release(&graph->by_pair);
-}
-
 uint32_t callgraph_function(struct callgraph *graph, uint32_t name)
 {
 	MEM_GROW(graph->functions, graph->nr_functions, graph->functions_capacity);
@@ -160,6 +151,34 @@ static void visit_from(struct flow *flow, uint32_t function, uint32_t *order)
 			place->lowest = MIN_OF(place->lowest, callee->order);
 			place->is_on_cycle |= call->callee == top;
 		}
+	}
+}
+
+static int lightest_first(const void *a, const void *b)
+{
+	const struct callgraph_call *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	if (x->nr_calls != y->nr_calls)
+		return x->nr_calls < y->nr_calls ? -1 : 1;
+	if (x->caller != y->caller)
+		return x->caller < y->caller ? -1 : 1;
+	return x->callee < y->callee ? -1 : x->callee > y->callee;
+}
+
+/* Cycles are entered where most comes in, so each function's calls stand heaviest first. */
+static void sort_calls(struct callgraph *graph)
+{
+	if (graph->nr_calls)
+		qsort(graph->calls, graph->nr_calls, sizeof(*graph->calls), lightest_first);
+	for (size_t i = 0; i < graph->nr_functions; i++)
+		graph->functions[i].first_call = NONE;
+	for (size_t i = 0; i < graph->nr_calls; i++) {
+		struct callgraph_function *caller = &graph->functions[graph->calls[i].caller];
+
+		graph->calls[i].next = caller->first_call;
+		caller->first_call = (uint32_t)i;
 	}
 }
 
@@ -320,6 +339,15 @@ static bool count_rest(struct flow *flow, struct folder *folder, uint32_t root)
 	return true;
 }
 
+static void forget_costs(struct callgraph *graph)
+{
+	for (size_t i = 0; i < graph->nr_functions; i++)
+		graph->functions[i] = (struct callgraph_function){.name = graph->functions[i].name,
+		                                                  .first_call = NONE};
+	graph->nr_calls = 0;
+	idmap_release(&graph->by_pair);
+}
+
 int callgraph_fold(struct callgraph *graph, struct folder *folder, uint32_t root, struct err *err)
 {
 	size_t nr = graph->nr_functions;
@@ -332,6 +360,7 @@ int callgraph_fold(struct callgraph *graph, struct folder *folder, uint32_t root
 	};
 	bool fits = true;
 
+	sort_calls(graph);
 	sort_functions(&flow);
 	sum_calls(&flow);
 	share_out(&flow);
@@ -345,6 +374,7 @@ int callgraph_fold(struct callgraph *graph, struct folder *folder, uint32_t root
 	for (size_t ways = 0; fits && flow.nr_heap && ways < CALLGRAPH_WAYS_MAX; ways++)
 		fits = follow(&flow, folder, pop_way(&flow));
 	fits = fits && count_rest(&flow, folder, root);
+	forget_costs(graph);
 	free(flow.places);
 	free(flow.path);
 	free(flow.linked);

@@ -6,7 +6,8 @@
  * known which of their calls led to which of its own. The stacks made here
  * assume, as gprof does, that a function behaves the same whoever calls it: its
  * cost is divided among the ways to it in proportion to the cost of the calls
- * on each. What is exact: the sum, and the sum of own cost of each function.
+ * on each, or to their number where no cost is known. What is exact: the sum, and the sum of own
+ * cost of each function.
  *
  * A call back into a function that is open already (recursion) adds no way to
  * it. A function that nothing calls, and the part of a function's cost that no
@@ -49,9 +50,6 @@ struct callgraph {
 /* A zeroed struct callgraph is ready to use; a released one likewise. */
 void callgraph_release(struct callgraph *graph);
 
-/* Forgets all costs and calls; functions stay. */
-void callgraph_clear(struct callgraph *graph);
-
 /* Adds a function; its index. */
 uint32_t callgraph_function(struct callgraph *graph, uint32_t name);
 
@@ -62,7 +60,10 @@ bool callgraph_self(struct callgraph *graph, uint32_t function, weight_fx weight
 bool callgraph_call(struct callgraph *graph, uint32_t caller, uint32_t callee, uint64_t nr_calls,
                     weight_fx weight);
 
-/* Counts all of it below root. -1, and err filled, where the total would reach 2^64. */
+/*
+ * Counts all of it below root and forgets costs and calls; functions stay.
+ * -1, and err filled, where the total would reach 2^64.
+ */
 int callgraph_fold(struct callgraph *graph, struct folder *folder, uint32_t root, struct err *err);
 
 /* Says in the header of the output that stacks are made this way. */

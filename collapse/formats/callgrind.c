@@ -183,12 +183,10 @@ static int fold(struct callgrind *c)
 	uint32_t root = format_root(c->folder, c->options, NULL, 0,
 	                            c->pid ? (int64_t)(c->pid & INT64_MAX) : -1,
 	                            c->thread ? (int64_t)(c->thread & INT64_MAX) : -1);
-	int result = callgraph_fold(&c->graph, c->folder, root, c->err);
 
 	if (c->graph.nr_calls)
 		callgraph_note(c->header);
-	callgraph_clear(&c->graph);
-	return result;
+	return callgraph_fold(&c->graph, c->folder, root, c->err);
 }
 
 /*

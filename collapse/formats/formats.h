@@ -62,7 +62,8 @@
 	X(uftrace) \
 	X(hprof) \
 	X(xdebug) \
-	X(callgrind)
+	X(callgrind) \
+	X(gprof)
 /* clang-format on */
 
 #endif
