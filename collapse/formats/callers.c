@@ -73,3 +73,18 @@ bool slice_is_digits(struct slice s)
 			return false;
 	return s.size > 0;
 }
+
+struct slice slice_valgrind_frame(struct slice s, bool with_place)
+{
+	size_t colon = slice_find(s, ": ");
+	const char *bracket;
+
+	if (slice_starts(s, "0x") && colon < s.size)
+		s = slice_from(s, colon + 2);
+	if (with_place || !slice_ends(s, ")"))
+		return s;
+	bracket = memrchr(s.at, '(', s.size);
+	if (bracket && bracket > s.at + 1 && bracket[-1] == ' ')
+		s.size = (size_t)(bracket - 1 - s.at);
+	return s;
+}

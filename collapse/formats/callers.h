@@ -44,4 +44,10 @@ size_t slice_find(struct slice s, const char *text);
 
 bool slice_is_digits(struct slice s);
 
+/*
+ * "0x1234: name (file:line)" or "0x1234: name (in module)", as valgrind's tools
+ * write a frame: the name, with_place what is in brackets too.
+ */
+struct slice slice_valgrind_frame(struct slice s, bool with_place);
+
 #endif

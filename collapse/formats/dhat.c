@@ -10,6 +10,7 @@
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
+#include "collapse/formats/callers.h"
 #include "collapse/formats/jsontok.h"
 #include "share/mem.h"
 
@@ -20,24 +21,6 @@ static const char *const keys[] = {"tb", "tbk", "gb", "gbk", "eb", "ebk"};
 static int detect(struct slice head, bool is_all UNUSED)
 {
 	return head_is_object(head) && head_has(head, "\"dhatFileVersion\"") ? 100 : 0;
-}
-
-/* "0x1234: name (file:line)" -> name; with --srcline the place stays. */
-static struct slice frame_text(struct slice text, const struct format_options *options)
-{
-	const char *colon = text.size ? memmem(text.at, text.size, ": ", 2) : NULL;
-
-	if (slice_starts(text, "0x") && colon) {
-		text.size -= (size_t)(colon + 2 - text.at);
-		text.at = colon + 2;
-	}
-	if (!options->srcline && text.size && text.at[text.size - 1] == ')') {
-		const char *bracket = memrchr(text.at, '(', text.size);
-
-		if (bracket && bracket > text.at + 1 && bracket[-1] == ' ')
-			text.size = (size_t)(bracket - 1 - text.at);
-	}
-	return text;
 }
 
 static int fold(struct json *points, const uint32_t *names, size_t nr_names, const char *key_of,
@@ -118,7 +101,8 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	json_init(&json, frame_table);
 	if (json_array(&json)) {
 		while (json_item(&json)) {
-			struct slice name = frame_text(json_text(&json, &buf), options);
+			struct slice name =
+			        slice_valgrind_frame(json_text(&json, &buf), options->srcline);
 
 			MEM_GROW(names, nr_names, capacity);
 			names[nr_names++] = folder_name(folder, name.at, name.size);

@@ -63,7 +63,8 @@
 	X(hprof) \
 	X(xdebug) \
 	X(callgrind) \
-	X(gprof)
+	X(gprof) \
+	X(massif)
 /* clang-format on */
 
 #endif
