@@ -9,6 +9,7 @@
 
 #include "collapse/archive.h"
 #include "collapse/folder.h"
+#include "collapse/names/debuginfod.h"
 #include "collapse/options.h"
 #include "share/folded.h"
 #include "share/guard.h"
@@ -166,6 +167,10 @@ static bool say_losses(const struct run *run)
 		msg_warn("%u of the files with names became shorter while they were read; their "
 		         "functions have no names from then on",
 		         guard_nr_cut());
+	if (debuginfod_counts().nr_late)
+		msg_note("%u files were not got from debuginfod servers in the time they had; "
+		         "--debuginfod=SECONDS gives them more",
+		         debuginfod_counts().nr_late);
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",
@@ -461,15 +466,19 @@ static int fold_all(struct run *run)
 	return is_incomplete ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 
-/* The library asks again and again; people are told once a file. */
-static void say_waiting(const char *build_id, long done, long all UNUSED)
+static void say_waiting(const char *name, long done, long all)
 {
-	static char said[64];
-
-	if (strncmp(said, build_id, sizeof(said) - 1) == 0 || done < 0)
-		return;
-	snprintf(said, sizeof(said), "%s", build_id);
-	msg_note("asking a debuginfod server for build-id %s", build_id);
+	if (!isatty(STDERR_FILENO)) {
+		if (name && done < 0)
+			msg_note("asking a debuginfod server for '%s'", name);
+	} else if (!name) {
+		msg_progress_end();
+	} else if (all > 0) {
+		msg_progress("asking a debuginfod server for '%s': %ld of %ld kB", name,
+		             done / 1000, all / 1000);
+	} else {
+		msg_progress("asking a debuginfod server for '%s'", name);
+	}
 }
 
 int main(int argc, char **argv)

@@ -63,10 +63,14 @@ static const struct event *first_selected(const struct recording *rec)
 	return NULL;
 }
 
-/* Of each frame its address is printed or counted. */
+/*
+ * Of each frame its address is printed or counted; or its name is not to be
+ * looked for before the end, when it is known which are the most wanted.
+ */
 static bool needs_addresses(const struct recording *rec)
 {
-	return rec->options->check || rec->options->samples || rec->options->stacks.addresses;
+	return rec->options->check || rec->options->samples || rec->options->stacks.addresses ||
+	       rec->options->modules.debuginfod_seconds;
 }
 
 /*

@@ -440,6 +440,46 @@ static int add_lines(struct fold *fold, const struct lines *lines, struct stacks
 	return result;
 }
 
+struct heat {
+	struct module *module;
+	double weight; /* of its frames */
+};
+
+static int hotter(const void *a, const void *b)
+{
+	const struct heat *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return (x->module->id > y->module->id) - (x->module->id < y->module->id);
+}
+
+/* Servers may take so long in all: they are asked for the hottest modules first. */
+static void prepare_hottest_first(const struct stacks *stacks, struct symbolizer *symbolizer)
+{
+	const struct modules *modules = stacks->session->modules;
+	size_t nr = modules_nr(modules);
+	struct heat *heats = mem_zalloc(nr * sizeof(*heats));
+
+	for (size_t i = 0; i < nr; i++)
+		heats[i].module = modules_at(modules, i);
+	for (size_t i = 0; i < stacks->nr_entries; i++) {
+		const struct stacks_entry *entry = &stacks->entries[i];
+
+		for (uint32_t j = 0; j < entry->nr; j++) {
+			uint32_t at = stacks->pool[entry->first + j];
+			const struct module *module = stacks->frames.places.at[at].module;
+
+			if (module)
+				heats[module->id].weight += weight_to_double(entry->weight);
+		}
+	}
+	qsort(heats, nr, sizeof(*heats), hotter);
+	for (size_t i = 0; i < nr && heats[i].weight > 0; i++)
+		symbolizer_prepare(symbolizer, heats[i].module);
+	free(heats);
+}
+
 int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
                 const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
                 struct folder *folder, struct stacks_folded *folded, struct err *err)
@@ -449,6 +489,8 @@ int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
 	int result;
 
 	*folded = (struct stacks_folded){0};
+	if (symbolizer && modules_options(stacks->session->modules)->debuginfod_seconds)
+		prepare_hottest_first(stacks, symbolizer);
 	fold.namings = mem_zalloc(2 * stacks->frames.places.nr * sizeof(*fold.namings));
 	lines.at = mem_alloc((stacks->nr_entries + 1) * sizeof(*lines.at));
 	for (size_t i = 0; i < stacks->nr_entries; i++)

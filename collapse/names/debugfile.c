@@ -111,7 +111,7 @@ struct elffile *debugfile_of(struct elffile *file)
 	if (!file->debug)
 		file->debug = by_debuglink(file);
 	if (!file->debug) {
-		fetched = debuginfod_path(options, &file->build_id, true);
+		fetched = debuginfod_path(options, &file->build_id, file->path, true);
 		if (fetched)
 			file->debug = open_with_id(fetched, &file->build_id);
 	}

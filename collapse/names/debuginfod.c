@@ -20,8 +20,15 @@ static struct {
 	void (*end)(struct debuginfod_client *client);
 	struct timespec deadline;
 	const struct module_options *options; /* of the question that is open */
-	char hex[2 * BUILD_ID_MAX + 1];
+	const char *name;
 } server;
+
+static struct debuginfod_counts counts;
+
+struct debuginfod_counts debuginfod_counts(void)
+{
+	return counts;
+}
 
 static bool is_too_late(void)
 {
@@ -36,7 +43,7 @@ static bool is_too_late(void)
 static int waiting(struct debuginfod_client *client UNUSED, long done, long all)
 {
 	if (server.options->progress)
-		server.options->progress(server.hex, done, all);
+		server.options->progress(server.name, done, all);
 	return is_too_late();
 }
 
@@ -66,24 +73,37 @@ static void connect_once(const struct module_options *options)
 }
 
 char *debuginfod_path(const struct module_options *options, const struct build_id *id,
-                      bool is_debug)
+                      const char *name, bool is_debug)
 {
-	char *path = NULL;
+	char hex[2 * BUILD_ID_MAX + 1] = "", *path = NULL;
 	int fd;
 
 	if (!options || !options->debuginfod_seconds || !id->size)
 		return NULL;
 	connect_once(options);
-	if (!server.client || is_too_late())
+	if (!server.client)
 		return NULL;
+	if (is_too_late()) {
+		counts.nr_late++;
+		return NULL;
+	}
 	server.options = options;
+	server.name = name;
 	for (uint8_t i = 0; i < id->size; i++)
-		snprintf(server.hex + 2 * i, 3, "%02x", id->bytes[i]);
+		snprintf(hex + 2 * i, 3, "%02x", id->bytes[i]);
+	counts.nr_asked++;
+	if (options->progress)
+		options->progress(name, -1, -1);
 	/* size 0: the id is given as hexadecimal digits */
-	fd = (is_debug ? server.find_debug : server.find_program)(
-	        server.client, (const unsigned char *)server.hex, 0, &path);
-	if (fd < 0)
+	fd = (is_debug ? server.find_debug :
+	                 server.find_program)(server.client, (const unsigned char *)hex, 0, &path);
+	if (options->progress)
+		options->progress(NULL, 0, 0);
+	if (fd < 0) {
+		counts.nr_late += is_too_late();
 		return NULL;
+	}
+	counts.nr_found++;
 	close(fd);
 	return path;
 }

@@ -12,9 +12,15 @@
 #include "collapse/names/module.h"
 #include "share/compat.h"
 
-/* The path of the file of this build-id, to be freed by the caller, or NULL. */
+/* The path of the file of this build-id, to be freed by the caller, or NULL. name: for people. */
 char *debuginfod_path(const struct module_options *options, const struct build_id *id,
-                      bool is_debug);
+                      const char *name, bool is_debug);
+
+/* How many files were asked for, came, and were not asked for because time was over. */
+struct debuginfod_counts {
+	unsigned nr_asked, nr_found, nr_late;
+};
+struct debuginfod_counts debuginfod_counts(void);
 
 /* Ends the connection, if there is one. */
 void debuginfod_close(void);

@@ -43,24 +43,27 @@ static bool demangle_cxx(const char *text, struct buf *to)
 	       to->size;
 }
 
-/* "17h" + 16 hexadecimal digits + "E": the legacy mangling of Rust ends so. */
-static bool has_rust_hash(const char *name, size_t size)
+/*
+ * Where the name of a Rust function ends and a suffix such as ".llvm.123"
+ * begins; NULL where it is none. Names of the older mangling hold dots
+ * themselves and end in "17h", 16 hexadecimal digits and "E".
+ */
+static char *rust_end(char *text)
 {
-	const char *hash = name + size - 20;
-
-	if (size < 24 || memcmp(hash, "17h", 3) != 0 || name[size - 1] != 'E')
-		return false;
-	for (int i = 3; i < 19; i++)
-		if (!isxdigit((unsigned char)hash[i]) || isupper((unsigned char)hash[i]))
-			return false;
-	return true;
+	if (text[1] == 'R')
+		return text + strcspn(text, ".");
+	for (char *at = strstr(text, "17h"); at; at = strstr(at + 1, "17h"))
+		if (strspn(at + 3, "0123456789abcdef") == 16 && at[19] == 'E' &&
+		    (!at[20] || at[20] == '.'))
+			return at + 20;
+	return NULL;
 }
 
 void demangle(struct slice name, enum symbolize_demangle how, struct buf *to)
 {
 	struct buf full = {0};
 	bool done = false;
-	char *text, *dot;
+	char *text, *end;
 
 	buf_reset(to);
 	if (how == DEMANGLE_NONE || name.size < 3 || name.size > DEMANGLE_MAX_IN ||
@@ -71,19 +74,15 @@ void demangle(struct slice name, enum symbolize_demangle how, struct buf *to)
 	buf_add(&full, name.at, name.size);
 	buf_char(&full, '\0');
 	text = full.at;
-	/* a suffix ".llvm.123" or ".cold" is no part of a Rust name */
-	dot = memchr(text, '.', name.size);
-	if (text[1] == 'R' || has_rust_hash(text, dot ? (size_t)(dot - text) : name.size)) {
-		if (dot && text[1] == 'Z')
-			for (; dot && !has_rust_hash(text, (size_t)(dot - text));)
-				dot = strchr(dot + 1, '.');
-		if (dot)
-			*dot = '\0';
+	end = rust_end(text);
+	if (end) {
+		char first = *end;
+
+		*end = '\0';
 		done = demangle_rust(text, to);
-		if (dot)
-			*dot = '.';
-		if (done && dot)
-			buf_printf(to, " [clone %s]", dot);
+		*end = first;
+		if (done && first)
+			buf_printf(to, " [clone %s]", end);
 	}
 	if (!done && (text[1] == 'Z' || strncmp(text, "_GLOBAL_", 8) == 0))
 		done = demangle_cxx(text, to);

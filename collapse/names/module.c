@@ -360,7 +360,7 @@ static bool find_file(struct search *search)
 	free(path);
 	if (done || find_by_build_id(search))
 		return true;
-	path = debuginfod_path(options, &key->build_id, false);
+	path = debuginfod_path(options, &key->build_id, key->path, false);
 	return path && try_take(search, path);
 }
 

@@ -74,8 +74,11 @@ struct module_options {
 	const char *const *debug_dirs; /* NULL-terminated; NULL = the system's */
 	const char *build_id_cache;    /* NULL = $HOME/.debug */
 	unsigned debuginfod_seconds;   /* that servers may take in all; 0 = do not ask */
-	/* called while a server is waited for; NULL = not wanted */
-	void (*progress)(const char *build_id, long done, long all);
+	/*
+	 * Called when a server is asked for the file of that name (-1, -1), again
+	 * and again while it is waited for, and behind it (NULL). NULL = not wanted.
+	 */
+	void (*progress)(const char *name, long done, long all);
 	bool live; /* processes of the recording may still run here */
 };
 

@@ -181,8 +181,7 @@ static void read_tables(struct symbolizer *symbolizer, struct module *module)
 		module->inlines = inlines_new(module->elf);
 }
 
-/* Finds and reads what names the module, once. */
-static void prepare(struct symbolizer *symbolizer, struct module *module)
+void symbolizer_prepare(struct symbolizer *symbolizer, struct module *module)
 {
 	struct source *source;
 	struct err err = {0};
@@ -399,7 +398,7 @@ static size_t look_up(struct symbolizer *symbolizer, struct module *module, uint
 	uint64_t address;
 	size_t nr = 0;
 
-	prepare(symbolizer, module);
+	symbolizer_prepare(symbolizer, module);
 	if (!address_of(symbolizer, module, place, &address))
 		return 0;
 	if (module->inlines)
@@ -454,7 +453,7 @@ static bool find_span(struct symbolizer *symbolizer, struct module *module, uint
 {
 	uint64_t address, start = 0, end = UINT64_MAX, before, after;
 
-	prepare(symbolizer, module);
+	symbolizer_prepare(symbolizer, module);
 	*span = (struct symbol_span){0, UINT64_MAX, false};
 	if (!module->symtab && !module->inlines)
 		return true;

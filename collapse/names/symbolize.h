@@ -48,6 +48,12 @@ void symbolizer_free(struct symbolizer *symbolizer);
 void symbolizer_prefetch(struct symbolizer *symbolizer);
 
 /*
+ * Finds and reads what names the module now, not when it is first asked for:
+ * where servers are asked, those whose names matter most should be first.
+ */
+void symbolizer_prepare(struct symbolizer *symbolizer, struct module *module);
+
+/*
  * is_return: off is a return address, so the place looked up is off - 1 (the
  * one function in which one is subtracted). Returns the number of names
  * written, at least 1 and at most SYMBOLIZE_MAX.

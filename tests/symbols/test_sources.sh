@@ -179,6 +179,61 @@ SH
 		if grep -q 'middle' folded; then not_ok 'debuginfod: not asked with 0 seconds'; else ok 'debuginfod: not asked with 0 seconds'; fi
 		DEBUGINFOD_URLS="file://$work/server" collapse --debuginfod served.data >folded 2>err
 		check 'debuginfod: names from a server' grep -q 'served;.*main;.*middle' folded
+
+		# by HTTP: the program with the most samples first, and an end to waiting
+		cat >server.pl <<'PL'
+use strict;
+use warnings;
+use IO::Socket::INET;
+my $slow = shift;
+my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 5, ReuseAddr => 1) or die;
+open my $port, '>', 'port.new' or die;
+print $port $server->sockport;
+close $port;
+rename 'port.new', 'port';
+while (my $client = $server->accept) {
+	next if fork;
+	my ($path) = <$client> =~ m{^GET /(buildid/[0-9a-f]+/\w+) };
+	while (<$client> =~ /\S/) { }
+	open my $log, '>>', 'asked';
+	syswrite $log, "$path\n";
+	sleep 12 if $slow && $path =~ /$slow/;
+	if (open my $file, '<', "server/$path") {
+		local $/;
+		my $all = <$file>;
+		print $client "HTTP/1.1 200 OK\r\nContent-Length: ", length $all, "\r\nConnection: close\r\n\r\n$all";
+	} else {
+		print $client "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+	}
+	exit;
+}
+PL
+		serve() { # PATTERN OF SLOW IDS
+			rm -rf port asked cache
+			timeout 60 perl server.pl "$1" 2>/dev/null &
+			server=$!
+			for _ in 1 2 3 4 5 6 7 8 9 10; do [ -f port ] && break; sleep 0.1; done
+			export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port)
+		}
+		g++ -w -g -O0 -Wl,--build-id=0x1234567890123456789012345678901234567890 -o colder "$source"
+		mkdir -p server/buildid/1234567890123456789012345678901234567890
+		objcopy --only-keep-debug colder server/buildid/1234567890123456789012345678901234567890/debuginfo
+		strip -s colder
+		sed 's/.*/.\/colder 1 2 3 >\/dev\/null; .\/colder 1 2 3 >\/dev\/null; &/' spin.sh >both.sh
+		collect -q -F 4999 --call-graph fp -o both.data -- sh both.sh >/dev/null 2>&1
+		serve ''
+		collapse --debuginfod both.data >folded 2>err
+		kill $server
+		check 'debuginfod: names by HTTP' grep -q 'served;.*main;.*middle' folded
+		check 'debuginfod: it says what it waits for' grep -q "asking a debuginfod server for '.*/served'" err
+		check 'debuginfod: the hottest module is asked for first' [ "$(grep -nm1 "$id/debuginfo" asked | cut -d: -f1)" -lt "$(grep -nm1 1234567890 asked | cut -d: -f1)" ]
+		serve "$id"
+		SECONDS=0
+		collapse --debuginfod=2 both.data >folded 2>err
+		check 'debuginfod: a server that does not answer is left in time' [ $SECONDS -lt 10 ]
+		kill $server
+		check 'debuginfod: and what was not got is told' grep -q 'files were not got from debuginfod servers in the time' err
+		check 'debuginfod: its frames have the name of the module' grep -q 'served;.*\[served\]' folded
 	else
 		skip 'debuginfod: no libdebuginfod'
 	fi

@@ -224,6 +224,11 @@ Test(demangle, names)
 	        {"B27 legacy Rust, suffix",
 	         "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.123",
 	         "core::fmt::Write::write_fmt [clone .llvm.123]", NULL},
+	        {"B27 legacy Rust, dots of its own",
+	         "_ZN66_$LT$$u5b$u8$u3b$$u20$4$u5d$$u20$as$u20$program..shapes..Named$GT$4name"
+	         "17hf2bce71c2d19d3e7E.cold",
+	         "<[u8; 4] as program::shapes::Named>::name [clone .cold]",
+	         "<[u8; 4] as program::shapes::Named>::name [clone .cold]"},
 	        {"B27 Rust v0", "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar",
 	         "mycrate::foo::bar"},
 	        {"B27 Rust v0, trait", "_RNvXCs1234_7mycrateNtB2_1SNtB2_1T1m",
