@@ -64,7 +64,8 @@
 	X(xdebug) \
 	X(callgrind) \
 	X(gprof) \
-	X(massif)
+	X(massif) \
+	X(v8_log)
 /* clang-format on */
 
 #endif
