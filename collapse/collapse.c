@@ -31,6 +31,7 @@ struct run {
 	bool is_damaged; /* a file of an archive had to be left out */
 
 	struct folder folder;
+	struct profile profile; /* where the output holds more than the folder */
 	struct folded_header header;
 	struct histograms histograms; /* where --format asks for them */
 	struct recording_report report;
@@ -410,6 +411,25 @@ static int fold_inputs(struct run *run, struct output *out, struct err *err)
 	return result;
 }
 
+/* Single samples are kept where the output holds them and each means what it counts. */
+static void begin_profile(struct run *run)
+{
+	struct recording_options *recording = &run->options.recording;
+
+	profile_init(&run->profile, &run->folder);
+	if (run->options.to && run->options.to->write_profile && !run->archive &&
+	    !recording->timing.what && run->options.recursion == RECURSION_KEEP)
+		recording->stacks.profile = &run->profile;
+}
+
+static int write_profile(struct run *run, struct output *out, struct err *err)
+{
+	/* other inputs have told of no threads */
+	if (!run->options.recording.stacks.profile || run->profile.total != run->folder.total)
+		profile_of_folder(&run->profile);
+	return run->options.to->write_profile(&run->profile, &run->header, out, err);
+}
+
 static int write_stacks(struct run *run, struct output *out, struct err *err)
 {
 	if (run->options.to && run->options.to->is_binary && !run->options.output &&
@@ -425,6 +445,8 @@ static int write_stacks(struct run *run, struct output *out, struct err *err)
 		histograms_write(&run->histograms, &run->header, run->options.is_json, out);
 		return 0;
 	}
+	if (run->options.to && run->options.to->write_profile)
+		return write_profile(run, out, err);
 	if (run->options.to)
 		return run->options.to->write(&run->folder, &run->header, out, err);
 	if (!run->options.no_header)
@@ -442,6 +464,7 @@ static int fold_all(struct run *run)
 	if ((run->options.archive_dir && begin_archive(run, &err) < 0) ||
 	    output_open(&out, run->options.output, &err) < 0)
 		return msg_fail(&err);
+	begin_profile(run);
 	if (fold_inputs(run, &out, &err) < 0) {
 		output_discard(&out);
 		return msg_fail(&err);
@@ -500,6 +523,7 @@ int main(int argc, char **argv)
 			folder_init(&run.folder);
 			status = fold_all(&run);
 			archive_close(run.archive);
+			profile_release(&run.profile);
 			folder_release(&run.folder);
 			histograms_release(&run.histograms);
 			folded_header_release(&run.header);

@@ -70,7 +70,7 @@ static const struct event *first_selected(const struct recording *rec)
 static bool needs_addresses(const struct recording *rec)
 {
 	return rec->options->check || rec->options->samples || rec->options->stacks.addresses ||
-	       rec->options->modules.debuginfod_seconds;
+	       rec->options->stacks.profile || rec->options->modules.debuginfod_seconds;
 }
 
 /*
@@ -138,6 +138,35 @@ static void note_cpu(struct recording *rec, uint32_t cpu)
 	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
 }
 
+/* Counts a sample that is also kept as it is. */
+static int keep_sample(struct recording *rec, const struct event *event,
+                       const struct sample *sample, const struct thread *thread, weight_fx weight)
+{
+	struct session *session = &rec->session;
+	size_t stack = stacks_enter(&rec->stacks, event, sample, thread);
+	uint32_t comm = session_comm(session, thread),
+	         cgroup = session_cgroup_path(session, sample->cgroup);
+	struct slice none = {0};
+
+	if (!stack)
+		return 0;
+	if (!stacks_weigh(&rec->stacks, stack, weight))
+		return -1;
+	profile_add_sample(
+	        rec->options->stacks.profile,
+	        &(struct profile_sample){
+	                .weight = weight,
+	                .time = sample->time,
+	                .stack = (uint32_t)stack,
+	                .cpu = sample->cpu,
+	                .thread = profile_thread_id(
+	                        rec->options->stacks.profile, thread->pid, thread->tid,
+	                        comm != UINT32_MAX ? strtab_slice(&session->texts, comm) : none,
+	                        cgroup != UINT32_MAX ? strtab_slice(&session->texts, cgroup) :
+	                                               none)});
+	return 1;
+}
+
 static void count_sample(struct recording *rec, const struct event *event,
                          const struct sample *sample, const struct thread *thread)
 {
@@ -152,7 +181,9 @@ static void count_sample(struct recording *rec, const struct event *event,
 	if (rec->options->timing.what) {
 		counted = timing_sample(&rec->timing, event, sample, thread) ? 1 : -1;
 	} else if (measure_weigh(rec->options->count, event, sample, &weight)) {
-		counted = stacks_sample(&rec->stacks, event, sample, thread, weight);
+		counted = rec->options->stacks.profile ?
+		                  keep_sample(rec, event, sample, thread, weight) :
+		                  stacks_sample(&rec->stacks, event, sample, thread, weight);
 	} else {
 		err_set(&rec->err, "event '%s' was recorded without %s; use --count samples",
 		        event->name,
@@ -684,6 +715,8 @@ static int fold_counted(struct recording *rec, struct err *err)
 	tell_build_ids(rec);
 	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
 	                     rec->options->keep_ctx, rec->folder, &folded, err);
+	if (rec->options->stacks.profile)
+		profile_settle(rec->options->stacks.profile, rec->modules);
 	sums->total += folded.total;
 	sums->unresolved += folded.unresolved;
 	sums->nr_samples += rec->report->nr_samples - rec->counted.nr_samples;

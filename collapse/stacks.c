@@ -253,7 +253,8 @@ size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker)
 
 /* The frames of one place, outermost first: ids in the folder. */
 struct naming {
-	uint32_t first; /* in ids */
+	uint32_t first;       /* in ids */
+	uint32_t first_frame; /* in the profile, if there is one */
 	uint16_t nr;
 	bool is_named, is_unresolved, is_kept;
 };
@@ -270,16 +271,43 @@ struct fold {
 	size_t nr_ids, ids_capacity;
 };
 
-static void add_name(struct fold *fold, struct naming *naming, const struct buf *name,
-                     const char *mark)
+static uint32_t file_of(struct fold *fold, const struct symbol *symbol)
 {
+	struct slice path;
+
+	if (!symbol || !symbol->line)
+		return PROFILE_NONE;
+	path = strtab_slice(fold->names, symbol->file);
+	return folder_name(fold->folder, path.at, path.size);
+}
+
+/* symbol: what the name was made of, or NULL. */
+static void add_name(struct fold *fold, struct naming *naming, const struct place *place,
+                     const struct symbol *symbol, const struct buf *name, const char *mark)
+{
+	struct profile *profile = fold->stacks->options.profile;
 	struct buf marked = {0};
+	uint32_t id, bare;
 
 	buf_add(&marked, name->at, name->size);
 	if (fold->stacks->options.annotate)
 		buf_string(&marked, mark);
+	id = folder_name(fold->folder, marked.at, marked.size);
+	bare = profile && naming->nr ? folder_name(fold->folder, name->at, name->size) : id;
+	if (profile && !naming->nr)
+		naming->first_frame = (uint32_t)profile->nr_frames;
+	if (profile)
+		profile_add_frame(
+		        profile, &(struct profile_frame){
+		                         .name = id,
+		                         .bare = bare,
+		                         .address = place->off - place->is_return,
+		                         .module = place->module ? place->module->id : PROFILE_NONE,
+		                         .file = file_of(fold, symbol),
+		                         .line = symbol ? symbol->line : 0,
+		                         .is_inlined = naming->nr > 0});
 	MEM_GROW(fold->ids, fold->nr_ids, fold->ids_capacity);
-	fold->ids[fold->nr_ids++] = folder_name(fold->folder, marked.at, marked.size);
+	fold->ids[fold->nr_ids++] = id;
 	naming->nr++;
 	if (fold->keep && !naming->is_kept)
 		naming->is_kept = fold->keep(fold->ctx, buf_text(&marked));
@@ -303,7 +331,8 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 		naming->is_unresolved =
 		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
 		/* what stands for something in brackets is marked already */
-		add_name(fold, naming, &name, name.size && name.at[0] == '[' ? "" : mark);
+		add_name(fold, naming, place, NULL, &name,
+		         name.size && name.at[0] == '[' ? "" : mark);
 		buf_release(&name);
 		return;
 	}
@@ -311,7 +340,7 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 	if (nr == 1 && !symbols[0].resolved &&
 	    embedded_name(&fold->stacks->session->reader->embedded, place->module, place->off,
 	                  place->is_return, fold->stacks->options.demangle, &name)) {
-		add_name(fold, naming, &name, mark);
+		add_name(fold, naming, place, NULL, &name, mark);
 		buf_release(&name);
 		return;
 	}
@@ -326,13 +355,14 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 			mark = "";
 		}
 		buf_add(&name, text.at, text.size);
-		if (symbols[i].line)
+		if (symbols[i].line && !fold->stacks->options.profile)
 			buf_printf(&name, " (%s:%u)",
 			           places_base_name(strtab_text(fold->names, symbols[i].file)),
 			           symbols[i].line);
 		if (!symbols[i].resolved && fold->stacks->options.addresses)
 			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
-		add_name(fold, naming, &name, symbols[i].inlined && !is_waker ? "_[i]" : mark);
+		add_name(fold, naming, place, &symbols[i], &name,
+		         symbols[i].inlined && !is_waker ? "_[i]" : mark);
 	}
 	buf_release(&name);
 }
@@ -353,9 +383,36 @@ struct lines {
 	size_t size, capacity, longest;
 };
 
-static void make_line(struct fold *fold, struct lines *lines, const struct stacks_entry *entry,
+/* Whether threads tell what the root frame says. */
+static bool is_of_thread(const struct stacks_options *options, size_t depth)
+{
+	size_t root = depth - options->event_root;
+
+	return depth >= options->event_root && root < options->nr_roots &&
+	       options->roots[root] != ROOT_CPU && options->roots[root] != ROOT_HOST;
+}
+
+/* The stack whose line was made, in the profile. */
+static void profile_stack(struct fold *fold, size_t number)
+{
+	const struct stacks *stacks = fold->stacks;
+	const struct stacks_entry *entry = &stacks->entries[number - 1];
+	struct profile *profile = stacks->options.profile;
+	uint32_t node = 0;
+
+	for (uint32_t i = 0; i < entry->nr; i++) {
+		const struct naming *naming = &fold->namings[stacks->pool[entry->first + i]];
+
+		for (uint16_t k = 0; k < naming->nr && !is_of_thread(&stacks->options, i); k++)
+			node = folder_child(&profile->stacks, node, naming->first_frame + k);
+	}
+	profile_set_stack(profile, number, node);
+}
+
+static void make_line(struct fold *fold, struct lines *lines, size_t number,
                       struct stacks_folded *folded)
 {
+	const struct stacks_entry *entry = &fold->stacks->entries[number - 1];
 	const uint32_t *run = fold->stacks->pool + entry->first;
 	struct line *line = &lines->at[lines->nr];
 	bool is_kept = !fold->keep, is_waker = false;
@@ -383,10 +440,13 @@ static void make_line(struct fold *fold, struct lines *lines, const struct stack
 	}
 	line->nr = (uint32_t)(lines->size - line->first);
 	lines->longest = MAX_OF(lines->longest, (size_t)line->nr);
-	if (is_kept)
-		lines->nr++;
-	else
+	if (!is_kept) {
 		folded->filtered += entry->weight;
+		return;
+	}
+	lines->nr++;
+	if (fold->stacks->options.profile)
+		profile_stack(fold, number);
 }
 
 static int compare_lines(const void *a, const void *b, void *ctx)
@@ -495,7 +555,7 @@ int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
 	lines.at = mem_alloc((stacks->nr_entries + 1) * sizeof(*lines.at));
 	for (size_t i = 0; i < stacks->nr_entries; i++)
 		if (stacks->entries[i].weight)
-			make_line(&fold, &lines, &stacks->entries[i], folded);
+			make_line(&fold, &lines, i + 1, folded);
 	if (lines.nr)
 		qsort_r(lines.at, lines.nr, sizeof(*lines.at), compare_lines, lines.texts);
 	result = add_lines(&fold, &lines, folded, err);

@@ -12,6 +12,7 @@
 #include "collapse/folder.h"
 #include "collapse/frames.h"
 #include "collapse/names/symbolize.h"
+#include "collapse/profile.h"
 #include "share/compat.h"
 
 enum stacks_root {
@@ -34,6 +35,7 @@ struct stacks_options {
 	bool no_symbols;
 	enum symbolize_demangle demangle; /* of names that the recording carries */
 	bool addresses;                   /* add the address to names that are not known */
+	struct profile *profile; /* told of frames and stacks when they are folded, or NULL */
 };
 
 struct stacks_entry {

@@ -39,7 +39,7 @@ struct reading {
 	struct arena texts; /* profiles that were strings */
 	struct tables shared;
 	int64_t pid;     /* of the profile at hand, or -1 */
-	bool is_our_own; /* written by to_firefox.c: its one thread is none */
+	bool is_our_own; /* written by to_firefox.c: a thread -1 is none */
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -390,7 +390,7 @@ static int take_thread(struct reading *reading, struct json *json, struct err *e
 		if (!tables->is_built)
 			build(reading, tables);
 		result = fold_samples(reading, tables, samples,
-		                      reading->is_our_own ?
+		                      reading->is_our_own && pid < 0 ?
 		                              0 :
 		                              format_root(reading->folder, reading->options,
 		                                          name.at, name.size, pid, tid),

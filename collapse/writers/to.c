@@ -3,11 +3,12 @@
 
 #include "share/mem.h"
 
-extern const struct to_format to_folded, to_pprof, to_speedscope, to_firefox, to_chrome, to_json,
-        to_rows;
+extern const struct to_format to_folded, to_pprof, to_speedscope, to_firefox, to_chrome, to_trace,
+        to_json, to_rows;
 
-const struct to_format *const to_formats[] = {&to_folded, &to_pprof, &to_speedscope, &to_firefox,
-                                              &to_chrome, &to_json,  &to_rows,       NULL};
+const struct to_format *const to_formats[] = {&to_folded,  &to_pprof,  &to_speedscope,
+                                              &to_firefox, &to_chrome, &to_trace,
+                                              &to_json,    &to_rows,   NULL};
 
 static int write_folded(const struct folder *folder, const struct folded_header *header,
                         struct output *out, struct err *err UNUSED)

@@ -2,13 +2,15 @@
  * to.h - the table of what collapse writes besides folded stacks.
  *
  * A writer is one file, collapse/to_NAME.c, with a struct to_format in it, and
- * a line in to.c. Writers see the tree of counted stacks (folder.h) and the
- * header; they stream, so that memory stays near that of the tree.
+ * a line in to.c. Writers see the header and the tree of counted stacks
+ * (folder.h) or, the rich ones, samples (profile.h); they stream, so that
+ * memory stays near that of either.
  */
 #ifndef COLLAPSE_TO_H
 #define COLLAPSE_TO_H
 
 #include "collapse/folder.h"
+#include "collapse/profile.h"
 #include "share/compat.h"
 #include "share/err.h"
 #include "share/folded.h"
@@ -18,9 +20,15 @@ struct to_format {
 	const char *name, *about;
 	bool is_binary; /* not for a terminal */
 
-	/* 0, or -1 with err filled where the counts do not fit the format. */
+	/*
+	 * One of the two; of recordings, the second one is given what it knows
+	 * beyond the counts. 0, or -1 with err filled where the counts do not fit
+	 * the format.
+	 */
 	int (*write)(const struct folder *folder, const struct folded_header *header,
 	             struct output *out, struct err *err);
+	int (*write_profile)(const struct profile *profile, const struct folded_header *header,
+	                     struct output *out, struct err *err);
 };
 
 /* NULL-terminated; "folded" is the first. */

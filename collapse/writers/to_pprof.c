@@ -2,8 +2,9 @@
  * to_pprof.c - writes pprof's protocol buffer, gzipped.
  *
  * One value, named after the event, in the header's unit; times with fractions
- * become nanoseconds. A frame is a location with a function; marks stay
- * part of the name, so that reading it back gives the same stacks.
+ * become nanoseconds. Equal stacks of a thread are one sample, which has the
+ * thread as labels. What was inlined at an address are lines of one location;
+ * marks stay part of the name, so that reading it back gives the same stacks.
  *
  * Source: google/pprof, proto/profile.proto.
  */
@@ -63,90 +64,238 @@ static void maybe_feed(struct gzip *gzip, struct buf *bytes)
 		gzip_feed(gzip, bytes, Z_NO_FLUSH);
 }
 
-enum { STRING_EMPTY, STRING_EVENT, STRING_UNIT, NR_OWN_STRINGS };
+enum {
+	STRING_EMPTY,
+	STRING_EVENT,
+	STRING_UNIT,
+	STRING_COMM,
+	STRING_PID,
+	STRING_TID,
+	STRING_CGROUP,
+	NR_OWN_STRINGS,
+};
 
-/* Functions, locations and strings share the numbers of names, from 1 on. */
-static void put_tables(const struct folder *folder, const bool *is_used, struct gzip *gzip,
-                       struct buf *bytes)
+/* What is written of a profile, while it is. */
+struct writing {
+	const struct profile *profile;
+	struct profile_functions functions;
+	struct buf strings; /* the table, as fields of the message */
+	uint32_t nr_strings;
+	uint32_t *string_of; /* by name; 0 = not in the table yet */
+	bool *is_used;       /* by frame: locations begin there */
+	struct gzip gzip;
+	struct buf bytes, part, line;
+};
+
+static uint32_t string_of_text(struct writing *w, struct slice text)
 {
-	struct buf part = {0}, line = {0};
-
-	for (uint32_t name = 0; name < folder->names.nr; name++) {
-		if (!is_used[name])
-			continue;
-		buf_reset(&line);
-		put_number(&line, 1, (uint64_t)name + 1); /* function */
-		buf_reset(&part);
-		put_number(&part, 1, (uint64_t)name + 1);
-		put_bytes(&part, 4, line.at, line.size);
-		put_bytes(bytes, 4, part.at, part.size); /* location */
-		buf_reset(&part);
-		put_number(&part, 1, (uint64_t)name + 1);
-		put_number(&part, 2, (uint64_t)name + NR_OWN_STRINGS);
-		put_bytes(bytes, 5, part.at, part.size); /* function */
-		maybe_feed(gzip, bytes);
-	}
-	buf_release(&part);
-	buf_release(&line);
+	put_bytes(&w->strings, 6, text.at, text.size);
+	return w->nr_strings++;
 }
 
-static void put_strings(const struct folder *folder, const bool *is_used,
-                        const struct folded_header *header, const char *unit, struct gzip *gzip,
-                        struct buf *bytes)
+static uint32_t string_of_cstr(struct writing *w, const char *text)
 {
-	const char *event = to_event(header);
+	return string_of_text(w, (struct slice){text, strlen(text)});
+}
 
-	if (!*event)
-		event = unit;
-	put_bytes(bytes, 6, "", 0);
-	put_bytes(bytes, 6, event, strlen(event));
-	put_bytes(bytes, 6, strcmp(unit, "samples") ? unit : "count",
-	          strcmp(unit, "samples") ? strlen(unit) : 5);
-	for (uint32_t name = 0; name < folder->names.nr; name++) {
-		struct slice text = strtab_slice(&folder->names, name);
+static uint32_t string_of_name(struct writing *w, uint32_t name)
+{
+	if (name == PROFILE_NONE)
+		return STRING_EMPTY;
+	if (!w->string_of[name])
+		w->string_of[name] =
+		        string_of_text(w, strtab_slice(&w->profile->folder->names, name));
+	return w->string_of[name];
+}
 
-		put_bytes(bytes, 6, text.at, is_used[name] ? text.size : 0);
-		maybe_feed(gzip, bytes);
+static void put_label(struct writing *w, unsigned key, unsigned field, uint64_t value)
+{
+	buf_reset(&w->line);
+	put_number(&w->line, 1, key);
+	put_number(&w->line, field, value);
+	put_bytes(&w->part, 3, w->line.at, w->line.size);
+}
+
+static void put_labels(struct writing *w, struct profile_thread thread)
+{
+	if (thread.comm != PROFILE_NONE)
+		put_label(w, STRING_COMM, 2, string_of_name(w, thread.comm));
+	put_label(w, STRING_PID, 3, (uint64_t)thread.pid);
+	put_label(w, STRING_TID, 3, (uint64_t)thread.tid);
+	if (thread.cgroup != PROFILE_NONE)
+		put_label(w, STRING_CGROUP, 2, string_of_name(w, thread.cgroup));
+}
+
+/* A location is known by its outermost frame: what was inlined there comes with it. */
+static void put_sample(struct writing *w, const struct profile_sample *sample, uint64_t value)
+{
+	const struct profile *profile = w->profile;
+	const struct folder_node *nodes = profile->stacks.nodes;
+
+	buf_reset(&w->line);
+	for (uint32_t at = sample->stack; at; at = nodes[at].parent) {
+		if (profile->frames[nodes[at].name].is_inlined)
+			continue;
+		put_varint(&w->line, (uint64_t)nodes[at].name + 1);
+		w->is_used[nodes[at].name] = true;
+	}
+	buf_reset(&w->part);
+	put_bytes(&w->part, 1, w->line.at, w->line.size);
+	buf_reset(&w->line);
+	put_varint(&w->line, value);
+	put_bytes(&w->part, 2, w->line.at, w->line.size);
+	if (profile_is_recorded(profile))
+		put_labels(w, profile_thread_at(profile, sample->thread));
+	put_bytes(&w->bytes, 2, w->part.at, w->part.size);
+	maybe_feed(&w->gzip, &w->bytes);
+}
+
+static int compare_samples(const void *a, const void *b, void *ctx)
+{
+	const struct profile_sample *samples = ctx;
+	const struct profile_sample *x = samples + *(const size_t *)a,
+	                            *y = samples + *(const size_t *)b;
+
+	return x->stack != y->stack ? (x->stack > y->stack) - (x->stack < y->stack) :
+	                              (x->thread > y->thread) - (x->thread < y->thread);
+}
+
+static void put_samples(struct writing *w, uint64_t scale)
+{
+	const struct profile_sample *samples = w->profile->samples;
+	size_t nr = w->profile->nr_samples;
+	size_t *order = mem_alloc((nr + 1) * sizeof(*order));
+	weight_fx weight = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		order[i] = i;
+	qsort_r(order, nr, sizeof(*order), compare_samples, w->profile->samples);
+	for (size_t i = 0; i < nr; i++) {
+		weight += samples[order[i]].weight;
+		if (i + 1 < nr &&
+		    compare_samples(&order[i], &order[i + 1], w->profile->samples) == 0)
+			continue;
+		put_sample(w, &samples[order[i]], (uint64_t)(weight * scale / WEIGHT_ONE));
+		weight = 0;
+	}
+	free(order);
+}
+
+static void put_mappings(struct writing *w)
+{
+	const struct profile *profile = w->profile;
+
+	for (size_t i = 0; i < profile->nr_modules; i++) {
+		const struct profile_module *module = &profile->modules[i];
+		char id[2 * BUILD_ID_MAX + 1] = "";
+
+		if (!module->end)
+			continue;
+		for (uint8_t k = 0; k < module->build_id.size; k++)
+			snprintf(id + 2 * k, 3, "%02x", module->build_id.bytes[k]);
+		buf_reset(&w->part);
+		put_number(&w->part, 1, i + 1);
+		put_number(&w->part, 3, module->end); /* addresses are offsets in the file */
+		put_number(&w->part, 5, string_of_cstr(w, module->path));
+		put_number(&w->part, 6, string_of_cstr(w, id));
+		put_number(&w->part, 7, 1); /* has functions; there is no need to look for them */
+		put_bytes(&w->bytes, 3, w->part.at, w->part.size);
 	}
 }
 
-static void put_samples(const struct folder *folder, uint64_t scale, bool *is_used,
-                        struct gzip *gzip, struct buf *bytes)
+static void put_line(struct writing *w, size_t frame)
 {
-	struct buf sample = {0}, ids = {0};
+	buf_reset(&w->line);
+	put_number(&w->line, 1, (uint64_t)w->functions.of_frame[frame] + 1);
+	if (w->profile->frames[frame].line)
+		put_number(&w->line, 2, w->profile->frames[frame].line);
+	put_bytes(&w->part, 4, w->line.at, w->line.size);
+}
 
-	for (uint32_t node = 1; node < folder->nr; node++) {
-		weight_fx weight = folder->nodes[node].self;
+static void put_locations(struct writing *w)
+{
+	const struct profile *profile = w->profile;
 
-		if (!weight)
+	for (size_t i = 0; i < profile->nr_frames; i++) {
+		const struct profile_frame *frame = &profile->frames[i];
+		size_t last = i;
+
+		if (!w->is_used[i])
 			continue;
-		buf_reset(&ids);
-		for (uint32_t at = node; at; at = folder->nodes[at].parent) {
-			is_used[folder->nodes[at].name] = true;
-			put_varint(&ids, (uint64_t)folder->nodes[at].name + 1);
+		while (last + 1 < profile->nr_frames && profile->frames[last + 1].is_inlined)
+			last++;
+		buf_reset(&w->part);
+		put_number(&w->part, 1, (uint64_t)i + 1);
+		if (frame->module != PROFILE_NONE) {
+			put_number(&w->part, 2, (uint64_t)frame->module + 1);
+			put_number(&w->part, 3, frame->address);
 		}
-		buf_reset(&sample);
-		put_bytes(&sample, 1, ids.at, ids.size);
-		buf_reset(&ids);
-		put_varint(&ids, (uint64_t)(weight * scale / WEIGHT_ONE));
-		put_bytes(&sample, 2, ids.at, ids.size);
-		put_bytes(bytes, 2, sample.at, sample.size);
-		maybe_feed(gzip, bytes);
+		/* the innermost first */
+		for (size_t k = last + 1; k-- > i;)
+			put_line(w, k);
+		put_bytes(&w->bytes, 4, w->part.at, w->part.size);
+		maybe_feed(&w->gzip, &w->bytes);
 	}
-	buf_release(&sample);
-	buf_release(&ids);
 }
 
-static int write_pprof(const struct folder *folder, const struct folded_header *header,
+static void put_functions(struct writing *w)
+{
+	for (size_t i = 0; i < w->functions.nr; i++) {
+		const struct profile_frame *frame = &w->profile->frames[w->functions.frame[i]];
+
+		buf_reset(&w->part);
+		put_number(&w->part, 1, (uint64_t)i + 1);
+		put_number(&w->part, 2, string_of_name(w, frame->bare));
+		if (frame->file != PROFILE_NONE)
+			put_number(&w->part, 4, string_of_name(w, frame->file));
+		put_bytes(&w->bytes, 5, w->part.at, w->part.size);
+		maybe_feed(&w->gzip, &w->bytes);
+	}
+}
+
+static void put_own_strings(struct writing *w, const char *event, const char *unit)
+{
+	string_of_cstr(w, "");
+	string_of_cstr(w, *event ? event : unit);
+	string_of_cstr(w, strcmp(unit, "samples") == 0 ? "count" : unit);
+	string_of_cstr(w, "comm");
+	string_of_cstr(w, "pid");
+	string_of_cstr(w, "tid");
+	string_of_cstr(w, "cgroup");
+}
+
+static void put_all(struct writing *w, uint64_t scale)
+{
+	const struct profile *profile = w->profile;
+	size_t nr = profile->nr_samples;
+
+	profile_functions_init(&w->functions, profile);
+	w->string_of = mem_zalloc((profile->folder->names.nr + 1) * sizeof(*w->string_of));
+	w->is_used = mem_zalloc(profile->nr_frames + 1);
+	put_number(&w->part, 1, STRING_EVENT);
+	put_number(&w->part, 2, STRING_UNIT);
+	put_bytes(&w->bytes, 1, w->part.at, w->part.size);
+	put_samples(w, scale);
+	put_mappings(w);
+	put_locations(w);
+	put_functions(w);
+	put_number(&w->bytes, 10,
+	           nr ? profile->samples[nr - 1].time - profile->samples[0].time : 0);
+	gzip_feed(&w->gzip, &w->bytes, Z_NO_FLUSH);
+	gzip_feed(&w->gzip, &w->strings, Z_FINISH);
+	profile_functions_release(&w->functions);
+	free(w->string_of);
+	free(w->is_used);
+}
+
+static int write_pprof(const struct profile *profile, const struct folded_header *header,
                        struct output *out, struct err *err)
 {
 	const char *unit = to_unit(header);
-	struct gzip gzip = {.out = out};
-	struct buf bytes = {0}, part = {0};
+	struct writing w = {.profile = profile, .gzip.out = out};
 	uint64_t scale = 1;
-	bool *is_used;
 
-	if (!to_all_whole(folder)) {
+	if (!to_all_whole(profile->folder)) {
 		scale = to_unit_ns(unit);
 		if (!scale)
 			return err_set(err,
@@ -154,23 +303,18 @@ static int write_pprof(const struct folder *folder, const struct folded_header *
 			               unit);
 		unit = "nanoseconds";
 	}
-	if (folder->total / WEIGHT_ONE > (weight_fx)(INT64_MAX / scale))
+	if (profile->total / WEIGHT_ONE > (weight_fx)(INT64_MAX / scale))
 		return err_set(err, "pprof holds numbers below 2^63, and these %s are more", unit);
-	if (deflateInit2(&gzip.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) !=
+	if (deflateInit2(&w.gzip.z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) !=
 	    Z_OK)
 		return err_set(err, "zlib cannot begin to compress");
-	is_used = mem_zalloc(folder->names.nr + 1);
-	put_number(&part, 1, STRING_EVENT);
-	put_number(&part, 2, STRING_UNIT);
-	put_bytes(&bytes, 1, part.at, part.size);
-	put_samples(folder, scale, is_used, &gzip, &bytes);
-	put_tables(folder, is_used, &gzip, &bytes);
-	put_strings(folder, is_used, header, unit, &gzip, &bytes);
-	gzip_feed(&gzip, &bytes, Z_FINISH);
-	deflateEnd(&gzip.z);
-	buf_release(&bytes);
-	buf_release(&part);
-	free(is_used);
+	put_own_strings(&w, to_event(header), unit);
+	put_all(&w, scale);
+	deflateEnd(&w.gzip.z);
+	buf_release(&w.strings);
+	buf_release(&w.bytes);
+	buf_release(&w.part);
+	buf_release(&w.line);
 	return 0;
 }
 
@@ -178,5 +322,5 @@ const struct to_format to_pprof = {
         .name = "pprof",
         .about = "pprof protocol buffer, gzipped: go tool pprof, Pyroscope, Parca",
         .is_binary = true,
-        .write = write_pprof,
+        .write_profile = write_pprof,
 };

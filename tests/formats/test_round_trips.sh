@@ -38,7 +38,7 @@ for seed in 1 2 3; do
 	random_profile $seed samples 4000 >small
 	random_profile $seed bytes 9007199254740992 >bytes
 	random_profile $seed microseconds 1000000000 >times
-	for format in pprof speedscope firefox json; do
+	for format in pprof speedscope firefox trace json; do
 		round_trip "$format samples $seed" small $format
 		round_trip "$format bytes $seed" bytes $format
 	done
@@ -52,6 +52,31 @@ done
 # a pipe is as good as a file, and the other way round too
 collapse -q --from folded --to pprof <small | collapse -q --no-header | LC_ALL=C sort >piped
 check "round trip through pipes" cmp piped <(grep -v '^# ' small | LC_ALL=C sort)
+
+# a recording: its threads come back as root frames
+if collect -q -F 499 --duration 1 -o rec.data -- "$BUILD/samples/busy" >/dev/null 2>&1 &&
+	collapse -q --no-header rec.data >rec.folded 2>err; then
+	for format in pprof firefox trace; do
+		round_trip "recording as $format" rec.folded $format
+		collapse -q --to $format -o rec.out rec.data
+		check "what a recording holds comes back from $format" sh -c \
+			"collapse -q --no-header rec.out | cmp - rec.folded"
+	done
+	collapse -q --to speedscope -o rec.out rec.data
+	check "speedscope has its threads, by name" sh -c \
+		"collapse -q --no-header rec.out | sed 's/ (tid [0-9]*);/;/' | collapse -q --from folded --no-header | cmp - rec.folded"
+	collapse -q --to pprof -o rec.pprof rec.data
+	collapse -q --no-header --by tid rec.data | sed 's/;.*//' | sort -u >tids
+	check "--by works on what pprof says of threads" sh -c \
+		"collapse -q --no-header --by tid rec.pprof | sed 's/;.*//' | sort -u | cmp - tids"
+	if command -v go >/dev/null; then
+		raw=$(HOME=$work go tool pprof -raw rec.pprof 2>/dev/null)
+		check "go tool pprof knows the program's build-id" grep -qE 'samples/busy [0-9a-f]{40} \[FN\]' <<<"$raw"
+		check "go tool pprof knows the threads" grep -qE 'comm:\[worker\]' <<<"$raw"
+	fi
+else
+	skip "recordings in other formats: nothing could be recorded: $(head -n 1 err)"
+fi
 
 # what does not fit is refused, in words
 printf '# unit: samples\na;b 1.5\n' >fractions
@@ -69,7 +94,7 @@ printf "it's;b\\\\c 3\n" | collapse -q --from folded --to rows >rows
 check "rows are escaped" grep -qxF "$(printf '1970-01-01 00:00:00\t\tit\\'"'"'s\t0\t['"'"'it\\'"'"'s'"'"','"'"'b\\\\c'"'"']\t3')" rows
 
 if command -v node >/dev/null; then
-	for format in speedscope firefox chrome json; do
+	for format in speedscope firefox chrome trace json; do
 		collapse -q --from folded --to $format small >"valid.$format"
 		check "$format is JSON" node -e 'JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"))' "valid.$format"
 	done
