@@ -19,8 +19,7 @@ enum { THREADS_MAX = 64 };
 struct slot {
 	const uint8_t *record;
 	struct event *event;
-	uint64_t time;
-	struct maps *maps; /* shared; NULL: not to be unwound */
+	struct frames_moment moment; /* its maps are shared; NULL: not to be unwound */
 	atomic_bool is_done;
 
 	struct unwound unwound; /* its frames are in `space` */
@@ -96,7 +95,7 @@ void ahead_free(struct ahead *ahead)
 	}
 	walker_release(&ahead->own);
 	for (; ahead->delivered < atomic_load(&ahead->added); ahead->delivered++)
-		maps_unref(ahead->slots[ahead->delivered & MASK].maps);
+		maps_unref(ahead->slots[ahead->delivered & MASK].moment.maps);
 	for (size_t i = 0; i < AHEAD_SIZE; i++)
 		free(ahead->slots[i].space);
 	pthread_cond_destroy(&ahead->done);
@@ -139,13 +138,13 @@ static void walk(struct walker *walker, struct slot *slot)
 	struct sample sample;
 
 	slot->unwound = (struct unwound){0};
-	if (slot->maps) {
+	if (slot->moment.maps) {
 		reader_record_at(ahead->options.reader, slot->record, &record);
 		if (sample_decode(ahead->options.reader, slot->event, &record, &walker->scratch,
 		                  &sample) &&
 		    sample_has_stack(&sample)) {
 			frames_unwind(ahead->options.frames->options.machine, walker->unwinder,
-			              &sample, slot->maps, walker->space, &slot->unwound);
+			              &sample, &slot->moment, walker->space, &slot->unwound);
 			keep(slot, walker->space);
 		}
 	}
@@ -232,9 +231,9 @@ static void deliver_one(struct ahead *ahead)
 
 	await(ahead, slot);
 	reader_record_at(ahead->options.reader, slot->record, &record);
-	ahead->options.deliver(ahead->options.ctx, &record, slot->event, slot->time,
+	ahead->options.deliver(ahead->options.ctx, &record, slot->event, slot->moment.time,
 	                       slot->unwound.at ? &slot->unwound : NULL);
-	maps_unref(slot->maps);
+	maps_unref(slot->moment.maps);
 	ahead->delivered++;
 }
 
@@ -256,8 +255,9 @@ static void add(struct ahead *ahead, const struct slot *what)
 	}
 	slot->record = what->record;
 	slot->event = what->event;
-	slot->time = what->time;
-	slot->maps = what->maps ? maps_share(what->maps) : NULL;
+	slot->moment = what->moment;
+	if (slot->moment.maps)
+		maps_share(slot->moment.maps);
 	atomic_store(&slot->is_done, false);
 	atomic_store(&ahead->added, added + 1);
 	if (atomic_load(&ahead->nr_asleep) &&
@@ -275,19 +275,24 @@ static bool may_be_unwound(const struct event *event)
 	return event && (event->attr.sample_type & wanted) == wanted;
 }
 
-/* The maps of the sample's process, where counting it will change no task. */
-static struct maps *maps_of(const struct ahead *ahead, const struct record *record,
-                            const struct event *event)
+/* The sample's process as it is now, where counting the sample will change no task. */
+static struct frames_moment moment_of(const struct ahead *ahead, const struct record *record,
+                                      const struct event *event, uint64_t time)
 {
 	const struct session *session = ahead->options.frames->places.session;
+	struct frames_moment moment = {.time = time};
 	const struct thread *thread;
 	int32_t pid, tid;
 
 	if (!sample_task(ahead->options.reader, event, record, &pid, &tid))
-		return NULL;
+		return moment;
 	thread = session_find(session, tid);
 	/* of another process than last: see session_thread() */
-	return thread && (thread->pid == pid || tid == 0) ? thread->process->maps : NULL;
+	if (thread && (thread->pid == pid || tid == 0)) {
+		moment.maps = thread->process->maps;
+		moment.jitdump = session_jitdump(thread->process);
+	}
+	return moment;
 }
 
 /* Does it leave alone all that walks depend on? */
@@ -308,13 +313,14 @@ static bool is_harmless(const struct ahead *ahead, const struct record *record)
 bool ahead_queue(struct ahead *ahead, const struct record *record, struct event *event,
                  uint64_t time)
 {
-	struct slot slot = {.record = record->at, .event = event, .time = time};
+	struct slot slot = {.record = record->at, .event = event, .moment = {.time = time}};
 	bool is_walk = record->type == PERF_RECORD_SAMPLE && may_be_unwound(event);
 	bool is_empty = ahead->delivered == atomic_load(&ahead->added);
 
 	if (is_walk)
-		slot.maps = maps_of(ahead, record, event);
-	if (time && (is_walk ? slot.maps != NULL : !is_empty && is_harmless(ahead, record))) {
+		slot.moment = moment_of(ahead, record, event, time);
+	if (time &&
+	    (is_walk ? slot.moment.maps != NULL : !is_empty && is_harmless(ahead, record))) {
 		add(ahead, &slot);
 		return true;
 	}

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/frames.h"
 
+#include "collapse/names/jitdump.h"
 #include "share/mem.h"
 
 #define CACHE_SIZE 16384u /* entries; 512 kB, within the second cache of most machines */
@@ -206,7 +207,8 @@ static bool is_cut(const struct event *event, const struct sample *sample)
 
 static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
 {
-	const struct map *map = maps_find(ctx, ip);
+	const struct frames_moment *moment = ctx;
+	const struct map *map = maps_find(moment->maps, ip);
 
 	if (!map || !map->module)
 		return false;
@@ -216,6 +218,17 @@ static bool find_map(void *ctx, uint64_t ip, struct unwind_map *out)
 	                           .module = map->module,
 	                           .executable = !map->is_data};
 	return true;
+}
+
+static const struct cfi_rule *find_rule(void *ctx, uint64_t ip)
+{
+	const struct frames_moment *moment = ctx;
+	const struct cfi_rule *rule;
+
+	modules_lock();
+	rule = jitdump_rule(moment->jitdump, ip, moment->time);
+	modules_unlock();
+	return rule;
 }
 
 struct unwinder *frames_unwinder(struct frames *frames)
@@ -230,7 +243,8 @@ struct unwinder *frames_unwinder(struct frames *frames)
 }
 
 void frames_unwind(uint16_t machine, struct unwinder *unwinder, const struct sample *sample,
-                   const struct maps *maps, struct unwind_frame *space, struct unwound *unwound)
+                   const struct frames_moment *moment, struct unwind_frame *space,
+                   struct unwound *unwound)
 {
 	const struct unwind_sample what = {
 	        .machine = machine,
@@ -241,7 +255,8 @@ void frames_unwind(uint16_t machine, struct unwinder *unwinder, const struct sam
 	        .stack_size = sample->stack_dyn_size,
 	        .stack_request = sample->stack_size,
 	        .find = find_map,
-	        .ctx = (void *)maps,
+	        .rule = moment->jitdump ? find_rule : NULL,
+	        .ctx = (void *)moment,
 	};
 
 	unwound->at = space;
@@ -264,8 +279,12 @@ static void unwind_user(struct frames *frames, const struct thread *thread,
 
 	frames->ready = NULL;
 	if (!unwound) {
-		frames_unwind(frames->options.machine, unwinder, sample, thread->process->maps,
-		              frames->space, &own);
+		const struct frames_moment moment = {.maps = thread->process->maps,
+		                                     .jitdump = session_jitdump(thread->process),
+		                                     .time = frames->places.session->now};
+
+		frames_unwind(frames->options.machine, unwinder, sample, &moment, frames->space,
+		              &own);
 		unwound = &own;
 	}
 	unwinder_count(unwinder, &unwound->result);

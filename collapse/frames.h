@@ -61,13 +61,21 @@ void frames_release(struct frames *frames);
 /* Of the caller's thread; it and frames->rules are made by the first call. */
 struct unwinder *frames_unwinder(struct frames *frames);
 
+/* What a walk asks of a process at the time of a sample. Borrowed. */
+struct frames_moment {
+	struct maps *maps;
+	struct jitdump *jitdump; /* or NULL */
+	uint64_t time;
+};
+
 /*
- * Unwinds a sample that has a copy of its stack, within these maps, into space,
- * which has room for UNWIND_DEPTH_MAX frames. On any thread, each with an
- * unwinder of its own; counts nothing.
+ * Unwinds a sample that has a copy of its stack into space, which has room for
+ * UNWIND_DEPTH_MAX frames. On any thread, each with an unwinder of its own;
+ * counts nothing.
  */
 void frames_unwind(uint16_t machine, struct unwinder *unwinder, const struct sample *sample,
-                   const struct maps *maps, struct unwind_frame *space, struct unwound *unwound);
+                   const struct frames_moment *moment, struct unwind_frame *space,
+                   struct unwound *unwound);
 
 /*
  * Leaves the sample's frames in `at`. False where options.only leaves nothing

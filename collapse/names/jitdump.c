@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum { MAGIC = 0x4A695444, HEADER_SIZE = 40, PREFIX_SIZE = 16 };
-enum { JIT_CODE_LOAD, JIT_CODE_MOVE };
+enum { JIT_CODE_LOAD, JIT_CODE_MOVE, JIT_CODE_DEBUG_INFO, JIT_CODE_CLOSE, JIT_CODE_UNWINDING_INFO };
 enum { FLAG_ARCH_TIMESTAMP = 1 };
 
 /* Read in one piece; what is behind it comes with the next reading. */
@@ -46,7 +46,7 @@ static bool read_header(struct jitdump *jitdump, const uint8_t *bytes, size_t si
 		return false;
 	take(&r, 4);
 	header_size = take(&r, 4);
-	take(&r, 4);
+	jitdump->machine = (uint16_t)take(&r, 4);
 	take(&r, 4);
 	take(&r, 4);
 	take(&r, 8);
@@ -59,13 +59,17 @@ static bool read_header(struct jitdump *jitdump, const uint8_t *bytes, size_t si
 }
 
 static void add_code(struct jitdump *jitdump, uint64_t start, uint64_t size, uint64_t time,
-                     uint64_t index, const char *name)
+                     uint64_t index, const char *name, struct slice unwinding)
 {
 	if (!size || start > UINT64_MAX - size)
 		return;
 	MEM_GROW(jitdump->at, jitdump->nr, jitdump->capacity);
-	jitdump->at[jitdump->nr++] = (struct jitdump_code){
-	        .start = start, .end = start + size, .time = time, .index = index, .name = name};
+	jitdump->at[jitdump->nr++] = (struct jitdump_code){.start = start,
+	                                                   .end = start + size,
+	                                                   .time = time,
+	                                                   .index = index,
+	                                                   .name = name,
+	                                                   .unwinding = unwinding};
 	jitdump->is_sorted = false;
 }
 
@@ -83,7 +87,20 @@ static void take_load(struct jitdump *jitdump, struct record_reader *r, uint64_t
 	end = r->bad ? NULL : memchr(r->at, '\0', (size_t)(r->end - r->at));
 	if (end && end > r->at)
 		add_code(jitdump, address, size, time, index,
-		         arena_copy(&jitdump->names, r->at, (size_t)(end - r->at)));
+		         arena_copy(&jitdump->names, r->at, (size_t)(end - r->at)),
+		         jitdump->unwinding);
+	jitdump->unwinding = (struct slice){0};
+}
+
+static void take_unwinding(struct jitdump *jitdump, struct record_reader *r)
+{
+	uint64_t size = take(r, 8), header_size = take(r, 8);
+
+	take(r, 8); /* what of it the runtime itself has mapped */
+	if (r->bad || size > (size_t)(r->end - r->at) || header_size > size)
+		return;
+	size -= header_size;
+	jitdump->unwinding = (struct slice){arena_copy(&jitdump->names, r->at, size), size};
 }
 
 static void take_move(struct jitdump *jitdump, struct record_reader *r, uint64_t time)
@@ -102,7 +119,8 @@ static void take_move(struct jitdump *jitdump, struct record_reader *r, uint64_t
 	/* the latest code of that number that was there; moves follow loads closely */
 	for (size_t i = jitdump->nr; i-- > 0;)
 		if (jitdump->at[i].index == index && jitdump->at[i].start == from) {
-			add_code(jitdump, to, size, time, index, jitdump->at[i].name);
+			add_code(jitdump, to, size, time, index, jitdump->at[i].name,
+			         jitdump->at[i].unwinding);
 			return;
 		}
 }
@@ -128,6 +146,8 @@ static void read_records(struct jitdump *jitdump, const uint8_t *bytes, size_t s
 			take_load(jitdump, &r, time);
 		else if (id == JIT_CODE_MOVE && moves_left && moves_left--)
 			take_move(jitdump, &r, time);
+		else if (id == JIT_CODE_UNWINDING_INFO)
+			take_unwinding(jitdump, &r);
 		jitdump->newest = MAX_OF(jitdump->newest, time);
 		at += total;
 	}
@@ -207,6 +227,8 @@ void jitdump_free(struct jitdump *jitdump)
 	free(jitdump->path);
 	free(jitdump->at);
 	arena_release(&jitdump->names);
+	cfi_rule_set_release(&jitdump->rules);
+	arena_release(&jitdump->rows);
 	free(jitdump);
 }
 
@@ -237,9 +259,9 @@ static void sort_codes(struct jitdump *jitdump)
 /* More code than this over one address is no JIT's work. */
 enum { MAX_LOOK_BACK = 4096 };
 
-const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t address, uint64_t time)
+static struct jitdump_code *find(struct jitdump *jitdump, uint64_t address, uint64_t time)
 {
-	const struct jitdump_code *best = NULL, *first = NULL;
+	struct jitdump_code *best = NULL, *first = NULL;
 	size_t low = 0, high;
 
 	if (time > jitdump->newest)
@@ -255,7 +277,7 @@ const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t addres
 			low = middle + 1;
 	}
 	for (size_t i = low, left = MAX_LOOK_BACK; i-- > 0 && left--;) {
-		const struct jitdump_code *code = &jitdump->at[i];
+		struct jitdump_code *code = &jitdump->at[i];
 
 		if (code->max_end <= address)
 			break;
@@ -268,4 +290,39 @@ const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t addres
 	}
 	/* code is announced after it was made, and may have run before: the first there was */
 	return best ? best : first;
+}
+
+const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t address, uint64_t time)
+{
+	return find(jitdump, address, time);
+}
+
+/* The rows of the entry that covers the code; there is one for each code. */
+static const struct cfi_rows *read_rows(struct jitdump *jitdump, const struct jitdump_code *code)
+{
+	const struct cfi_section section = {
+	        .data = (const uint8_t *)code->unwinding.at,
+	        .size = code->unwinding.size,
+	        .vaddr = code->start + ((code->end - code->start + 7) & ~(uint64_t)7),
+	        .machine = jitdump->machine,
+	};
+	struct cfi_fde fde;
+
+	for (size_t at = 0; cfi_fde_read(&section, at, &fde); at = fde.next)
+		if (fde.is_fde && fde.start < code->end && fde.start + fde.size > code->start)
+			return cfi_program_run(&section, at, &jitdump->rules, &jitdump->rows);
+	return NULL;
+}
+
+const struct cfi_rule *jitdump_rule(struct jitdump *jitdump, uint64_t address, uint64_t time)
+{
+	struct jitdump_code *code = find(jitdump, address, time);
+
+	if (!code || !code->unwinding.size)
+		return NULL;
+	if (!code->rows_tried) {
+		code->rows_tried = true;
+		code->rows = read_rows(jitdump, code);
+	}
+	return code->rows ? cfi_rows_find(code->rows, address) : NULL;
 }

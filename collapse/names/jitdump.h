@@ -1,26 +1,35 @@
 /*
- * jitdump.h - jit-PID.dump: which code a JIT had where, at each time.
+ * jitdump.h - jit-PID.dump: which code a JIT had where, at each time, and how
+ * to leave it.
  *
  * Decides what was at an address at a time: the latest code that had been
  * put there by then. A dump that grows while it is read is read on.
  *
+ * Not for two threads at once: see modules_lock().
+ *
  * Format: tools/perf/Documentation/jitdump-specification.txt (kernel 6.18),
- * version 1, in either byte order: code load, code move; the other records
- * (lines, unwinding, close) are stepped over.
+ * version 1, in either byte order: code load, code move, unwinding; the other
+ * records (lines, close) are stepped over. Unwinding information is an
+ * .eh_frame made as if it followed the code, aligned to 8 (jit_write_elf() in
+ * tools/perf/util/genelf.c), and an .eh_frame_hdr, which is of no use here.
  */
 #ifndef COLLAPSE_JITDUMP_H
 #define COLLAPSE_JITDUMP_H
 
+#include "collapse/unwind/cfi_program.h"
 #include "share/arena.h"
 #include "share/buf.h"
 #include "share/compat.h"
 #include "share/err.h"
 
 struct jitdump_code {
-	uint64_t start, end, time; /* time on the dump's clock, in ns */
-	uint64_t max_end;          /* of this and all that start before it */
-	uint64_t index;            /* the writer's number for it */
-	const char *name;          /* NUL-terminated, any bytes */
+	uint64_t start, end, time;   /* time on the dump's clock, in ns */
+	uint64_t max_end;            /* of this and all that start before it */
+	uint64_t index;              /* the writer's number for it */
+	const char *name;            /* NUL-terminated, any bytes */
+	struct slice unwinding;      /* its .eh_frame; size 0 = none */
+	const struct cfi_rows *rows; /* of that, once asked for */
+	bool rows_tried;
 };
 
 struct jitdump {
@@ -33,7 +42,11 @@ struct jitdump {
 	bool is_bad;     /* a record made no sense: nothing behind it is read */
 	uint64_t offset; /* read up to here */
 	uint64_t newest; /* time of the last record */
-	struct arena names;
+	uint16_t machine;
+	struct slice unwinding; /* for the code that comes next */
+	struct arena names;     /* and unwinding information */
+	struct cfi_rule_set rules;
+	struct arena rows;
 };
 
 /*
@@ -48,5 +61,8 @@ struct jitdump *jitdump_parse(const void *bytes, size_t size);
 
 /* What was at the address at the time, or NULL. Valid until the next call. */
 const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t address, uint64_t time);
+
+/* The rule in force at the address at the time, or NULL. Valid until jitdump_free(). */
+const struct cfi_rule *jitdump_rule(struct jitdump *jitdump, uint64_t address, uint64_t time);
 
 #endif

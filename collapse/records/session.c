@@ -436,11 +436,17 @@ bool session_is_data_map(const struct session *session, const struct record *rec
 	const struct thread *thread;
 	int32_t pid = (int32_t)perfrec_u32(&c), tid = (int32_t)perfrec_u32(&c);
 	uint64_t start = perfrec_u64(&c), size = perfrec_u64(&c), end;
+	struct slice path;
 
 	if ((record->type != PERF_RECORD_MMAP && record->type != PERF_RECORD_MMAP2) ||
 	    (record->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER ||
-	    !(record->misc & PERF_RECORD_MISC_MMAP_DATA) || c.bad ||
+	    !(record->misc & PERF_RECORD_MISC_MMAP_DATA) ||
 	    __builtin_add_overflow(start, size, &end))
+		return false;
+	perfrec_bytes(&c, record->type == PERF_RECORD_MMAP2 ? 8 + 24 + 8 : 8);
+	path = perfrec_text(&c);
+	/* a JIT may announce its dump so */
+	if (c.bad || memmem(path.at, path.size, ".dump", 5))
 		return false;
 	thread = find_thread(session, tid);
 	return thread && thread->pid == pid && !maps_have_code(thread->process->maps, start, end);
@@ -574,16 +580,23 @@ static struct jitdump *open_jitdump(const struct process *process)
 	return jitdump;
 }
 
-uint32_t session_jit_name(struct session *session, struct process *process, uint64_t ip)
+struct jitdump *session_jitdump(struct process *process)
 {
-	const struct jitdump_code *code;
-
-	if (!process->jitdump)
-		return UINT32_MAX;
-	if (!process->jit_tried) {
+	if (process->jitdump && !process->jit_tried) {
 		process->jit_tried = true;
 		process->jit = open_jitdump(process);
 	}
-	code = process->jit ? jitdump_find(process->jit, ip, session->now) : NULL;
+	return process->jit;
+}
+
+uint32_t session_jit_name(struct session *session, struct process *process, uint64_t ip)
+{
+	struct jitdump *jitdump = session_jitdump(process);
+	const struct jitdump_code *code = NULL;
+
+	modules_lock();
+	if (jitdump)
+		code = jitdump_find(jitdump, ip, session->now);
+	modules_unlock();
 	return code ? strtab_cstr(&session->texts, code->name) : UINT32_MAX;
 }

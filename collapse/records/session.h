@@ -94,6 +94,9 @@ struct module *session_unknown_module(struct session *session, struct process *p
 /* The path of a control group, or UINT32_MAX. */
 uint32_t session_cgroup_path(const struct session *session, uint64_t id);
 
+/* What the process's JIT wrote of its code, opened when first asked for; NULL: nothing. */
+struct jitdump *session_jitdump(struct process *process);
+
 /*
  * The name of the code that the process's JIT had at the address at the time
  * `now`, as its jitdump file tells (jitdump.h); UINT32_MAX where it does not.

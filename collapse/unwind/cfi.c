@@ -296,19 +296,6 @@ static size_t last_not_above(const uint32_t *sorted, size_t nr, uint32_t value)
 	return low;
 }
 
-static const struct cfi_rule *row_find(const struct cfi_rows *rows, uint32_t at)
-{
-	size_t low = 0;
-
-	for (size_t nr = rows->nr; nr > 1;) {
-		size_t half = nr / 2;
-
-		low = rows->at[low + half].start <= at ? low + half : low;
-		nr -= half;
-	}
-	return rows->at[low].rule;
-}
-
 static const struct cfi_rule *index_find(struct cfi *cfi, struct index *index, uint64_t vaddr)
 {
 	/* entries that cover nothing may stand before the one that counts */
@@ -320,10 +307,10 @@ static const struct cfi_rule *index_find(struct cfi *cfi, struct index *index, u
 		return NULL;
 	i = last_not_above(index->starts, index->nr, (uint32_t)at);
 	for (unsigned tries = 0; tries < TRIES; tries++) {
-		const struct cfi_rows *rows = rows_of(cfi, index, i);
+		const struct cfi_rule *rule = cfi_rows_find(rows_of(cfi, index, i), vaddr);
 
-		if (vaddr - rows->start < rows->size)
-			return row_find(rows, (uint32_t)(vaddr - rows->start));
+		if (rule)
+			return rule;
 		if (i-- == 0)
 			break;
 	}

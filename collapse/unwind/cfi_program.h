@@ -64,6 +64,23 @@ struct cfi_rows {
 	struct cfi_row at[];
 };
 
+/* The rule for an address; NULL where the rows do not reach. */
+static inline const struct cfi_rule *cfi_rows_find(const struct cfi_rows *rows, uint64_t vaddr)
+{
+	uint32_t at = (uint32_t)(vaddr - rows->start);
+	size_t low = 0;
+
+	if (vaddr - rows->start >= rows->size)
+		return NULL;
+	for (size_t nr = rows->nr; nr > 1;) {
+		size_t half = nr / 2;
+
+		low = rows->at[low + half].start <= at ? low + half : low;
+		nr -= half;
+	}
+	return rows->at[low].rule;
+}
+
 /* Distinct rules. A zeroed one is ready; rules live until its release. */
 struct cfi_rule_set {
 	struct arena arena;

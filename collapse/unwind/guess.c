@@ -185,6 +185,13 @@ static int guess_by_scan(struct walk *walk)
 	return take(walk, walk->machine->strip(ip), best, UNWIND_BY_SCAN);
 }
 
+bool guess_is_uncalled(struct walk *walk)
+{
+	struct code code = guess_code(walk, &walk->map, walk->ip);
+
+	return !walk->exact && code.at && !walk->machine->after_call(&code);
+}
+
 int guess_step(struct walk *walk)
 {
 	const struct regs_machine *machine = walk->machine;
@@ -199,6 +206,9 @@ int guess_step(struct walk *walk)
 		walk->result->steps[UNWIND_BY_TRAMPOLINE]++;
 		return STEP_TAKEN;
 	}
+	/* what lies above is left over from before this stack was made */
+	if (guess_is_uncalled(walk))
+		return UNWIND_BOTTOM;
 	if (walk->exact && code.at) {
 		hint = machine->ra_hint(&code);
 		if (hint != REGS_NO_HINT) {

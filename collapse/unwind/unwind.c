@@ -164,6 +164,14 @@ const struct cfi_rule *walk_rule(struct walk *walk, struct module *module, uint6
 	return cached->rule;
 }
 
+static const struct cfi_rule *jit_rule(const struct walk *walk, uint64_t ip)
+{
+	const struct unwind_sample *sample = walk->sample;
+	const struct cfi_rule *rule = sample->rule ? sample->rule(sample->ctx, ip) : NULL;
+
+	return rule && rule->cfa.kind != CFI_UNDEFINED ? rule : NULL;
+}
+
 const struct unwind_map *walk_map(struct walk *walk, uint64_t ip)
 {
 	struct unwind_map *map;
@@ -317,7 +325,9 @@ static int step(struct walk *walk)
 		result = strict ? (int)STEP_REFUSED : guess_unmapped(walk);
 		return result == STEP_REFUSED ? (int)UNWIND_NO_MODULE : result;
 	}
-	rule = walk_rule(walk, module, walk->off - !walk->exact);
+	rule = UNLIKELY(module->key.kind == MODULE_JIT) ?
+	               jit_rule(walk, walk->ip - !walk->exact) :
+	               walk_rule(walk, module, walk->off - !walk->exact);
 	if (LIKELY(rule)) {
 		result = step_by_rule(walk, rule);
 		walk->result->steps[UNWIND_BY_RULE] += result == STEP_TAKEN;
@@ -348,18 +358,13 @@ static bool locate(struct walk *walk)
  * somebody wrote its address at the bottom of a new stack (makecontext, fibers,
  * goroutines).
  */
-static bool is_outermost(struct walk *walk, bool is_return)
+static bool is_outermost(struct walk *walk)
 {
 	struct cfi *cfi = walk->map.module ? walk_cfi(walk, walk->map.module) : NULL;
-	struct code code;
 	uint64_t vaddr;
 
-	if (!cfi)
-		return false;
-	if (cfi_vaddr(cfi, walk->off, &vaddr) && cfi_is_entry(cfi, vaddr))
-		return true;
-	code = guess_code(walk, &walk->map, walk->map.start + walk->off - walk->map.pgoff);
-	return is_return && code.at && !walk->machine->after_call(&code);
+	return cfi && ((cfi_vaddr(cfi, walk->off, &vaddr) && cfi_is_entry(cfi, vaddr)) ||
+	               guess_is_uncalled(walk));
 }
 
 void unwinder_count(struct unwinder *unwinder, const struct unwind_result *result)
@@ -421,8 +426,10 @@ size_t unwind(struct unwinder *unwinder, const struct unwind_sample *sample,
 	}
 	end = (enum unwind_end)taken;
 	if ((end == UNWIND_NO_MODULE || end == UNWIND_UNREADABLE || end == UNWIND_NO_RULE) &&
-	    is_outermost(&walk, out[nr - 1].is_return))
+	    is_outermost(&walk))
 		end = UNWIND_BOTTOM;
+	if (end == UNWIND_BOTTOM && guess_is_uncalled(&walk))
+		out[nr - 1].is_return = false;
 	result->end = end;
 	result->module = walk.map.module;
 	return nr;

@@ -22,6 +22,8 @@
 
 #define UNWIND_DEPTH_MAX 4096
 
+struct cfi_rule;
+
 /* One mapping of a process. */
 struct unwind_map {
 	uint64_t start, end; /* runtime addresses, end is past the last byte */
@@ -47,6 +49,12 @@ struct unwind_sample {
 	 * unwind() on its own thread, a few times per sample.
 	 */
 	bool (*find)(void *ctx, uint64_t ip, struct unwind_map *map);
+
+	/*
+	 * The rule for code made at run time (of a MODULE_JIT), or NULL; ip is one
+	 * less for return addresses. NULL where nobody knows any.
+	 */
+	const struct cfi_rule *(*rule)(void *ctx, uint64_t ip);
 	void *ctx;
 };
 

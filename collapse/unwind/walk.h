@@ -52,6 +52,9 @@ enum unwind_end walk_end_of_memory(const struct walk *walk, uint64_t address);
 /* Machine code at ip of a map, all NULL where the file is not known. */
 struct code guess_code(struct walk *walk, const struct unwind_map *map, uint64_t ip);
 
+/* Is walk->ip no place that a call returns to, as far as its code is known? */
+bool guess_is_uncalled(struct walk *walk);
+
 /*
  * A step out of code that no rule describes; STEP_REFUSED where nothing can be
  * believed.

@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!found || found->start > start || found->end <= start ||
 		    strlen(found->name) > size)
 			abort();
+		jitdump_rule(jitdump, start + i, time);
 	}
 	jitdump_free(jitdump);
 	return 0;

@@ -422,6 +422,83 @@ static void put_move(struct buf *to, uint64_t time, uint64_t from, uint64_t addr
 	put(to, index, 8);
 }
 
+/*
+ * .eh_frame of code of that size, as if it lay behind it: the CFA is rsp + 8,
+ * from the fourth byte on rsp + cfa. LSB 5.0 Core, 10.6.1.
+ */
+static void put_unwinding(struct buf *to, uint64_t size, uint8_t cfa)
+{
+	static const uint8_t cie[] = {20,   0,   0, 0, 0,    0,  0, 0,    1,
+	                              'z',  'R', 0, 1, 0x78, 16, 1, 0x1b, /* pcrel, sdata4 */
+	                              0x0c, 7,   8,                       /* def_cfa rsp + 8 */
+	                              0x90, 1,                            /* RA at CFA - 8 */
+	                              0,    0};
+	const uint64_t fde = sizeof(cie), where = (size + 7) / 8 * 8;
+
+	put(to, 4, 4);
+	put(to, 16 + 24 + fde + 24 + 8, 4);
+	put(to, 0, 8);
+	put(to, fde + 24 + 8, 8);
+	put(to, 8, 8);
+	put(to, 0, 8);
+	buf_add(to, cie, sizeof(cie));
+	put(to, 20, 4);
+	put(to, fde + 4, 4);                        /* back to the CIE */
+	put(to, (uint32_t) - (where + fde + 8), 4); /* where the code begins */
+	put(to, size, 4);
+	put(to, 0, 1);
+	put(to, 0x44, 1); /* advance 4 */
+	put(to, 0x0e, 1); /* def_cfa_offset */
+	put(to, cfa, 1);
+	put(to, 0, 4);
+	put(to, 0, 8); /* a header of 8 bytes */
+}
+
+static void check_rule(struct jitdump *jitdump, uint64_t address, int32_t cfa)
+{
+	const struct cfi_rule *rule = jitdump_rule(jitdump, address, UINT64_MAX);
+
+	cr_assert(rule ? rule->cfa.kind == CFI_IS_CFA && rule->cfa.reg == 7 && rule->cfa.n == cfa &&
+	                          rule->ra.kind == CFI_AT_CFA && rule->ra.n == -8 :
+	                 cfa == 0,
+	          "%llx: %d", (unsigned long long)address, rule ? rule->cfa.n : 0);
+}
+
+Test(jitdump, code_brings_its_unwinding_information)
+{
+	struct buf dump = {0};
+	struct jitdump *jitdump;
+
+	put_header(&dump);
+	put_unwinding(&dump, 0x21, 40);
+	put_load(&dump, 100, 0x1000, 0x21, 1, "with");
+	put_load(&dump, 100, 0x2000, 0x20, 2, "without");
+	put_unwinding(&dump, 0x30, 56);
+	put_load(&dump, 100, 0x3000, 0x30, 3, "moves");
+	put_move(&dump, 200, 0x3000, 0x5000, 0x30, 3);
+	/* more than the record holds */
+	put(&dump, 4, 4);
+	put(&dump, 16 + 24, 4);
+	put(&dump, 0, 8);
+	put(&dump, 1000, 8);
+	put(&dump, 8, 8);
+	put(&dump, 0, 8);
+	put_load(&dump, 300, 0x6000, 0x20, 4, "cut off");
+	jitdump = jitdump_parse(dump.at, dump.size);
+	cr_assert(jitdump != NULL);
+	check_rule(jitdump, 0x1000, 8);
+	check_rule(jitdump, 0x1003, 8);
+	check_rule(jitdump, 0x1004, 40);
+	check_rule(jitdump, 0x1020, 40);
+	check_rule(jitdump, 0x1021, 0);
+	check_rule(jitdump, 0x2010, 0);
+	check_rule(jitdump, 0x5002, 8);
+	check_rule(jitdump, 0x502f, 56);
+	check_rule(jitdump, 0x6000, 0);
+	jitdump_free(jitdump);
+	buf_release(&dump);
+}
+
 static void check_jit(struct jitdump *jitdump, uint64_t address, uint64_t time, const char *want)
 {
 	const struct jitdump_code *code = jitdump_find(jitdump, address, time);

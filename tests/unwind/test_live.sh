@@ -32,6 +32,13 @@ if ! record "$work/true" perl -e '1 for 1 .. 3000000'; then
 fi
 check "perl: whole stacks" at_least "$(share "$work/true")" 97
 
+# fib() calls itself, so its frames are many; without rules there is one
+strict_jit() {
+	collapse --unwind strict "$work/jit" 2>/dev/null |
+		awk '/JS:.*fib/ { all += $NF; if (/JS:[^;]*fib.*;JS:[^;]*fib/) deep += $NF }
+			END { print deep + 0 " of " all + 0; exit !(all > 20 && deep > all * 0.9) }'
+}
+
 cat >"$work/script.js" <<'END'
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 let total = 0;
@@ -40,6 +47,10 @@ console.log(total);
 END
 if command -v node >/dev/null && record "$work/node" node "$work/script.js"; then
 	check "node: whole stacks through code made at run time" at_least "$(share "$work/node")" 95
+	(cd "$work" && record "$work/jit" -k mono node --perf-prof --perf-prof-unwinding-info "$work/script.js")
+	check "node: code that brings its unwinding information" at_least "$(share "$work/jit")" 95
+	# node itself has code without: the walk ends there, behind what its JIT made
+	check "node: the same by rules alone" strict_jit
 	check "node: strict ends there" below "$(share "$work/node" --unwind strict)" 60
 else
 	skip "unwind live: no node"
