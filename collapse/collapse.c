@@ -9,6 +9,7 @@
 
 #include "collapse/archive.h"
 #include "collapse/folder.h"
+#include "collapse/formats/uftracedir.h"
 #include "collapse/names/debuginfod.h"
 #include "collapse/options.h"
 #include "share/folded.h"
@@ -394,6 +395,27 @@ static int begin_archive(struct run *run, struct err *err)
 
 /* ---- all inputs ---- */
 
+/* A folder is a recording of uftrace, or else an archive. */
+static int fold_folder(struct run *run, const char *path, struct output *out, struct err *err)
+{
+	const struct format *from = run->options.from;
+	char **threads;
+	size_t nr = uftracedir_threads(path, &threads);
+	int result = 0;
+
+	if (!nr)
+		return fold_archive(run, path, err);
+	run->options.from = format_by_name("uftrace");
+	for (size_t i = 0; i < nr; i++) {
+		if (result == 0)
+			result = fold_input(run, threads[i], out, err);
+		free(threads[i]);
+	}
+	free(threads);
+	run->options.from = from;
+	return result;
+}
+
 static int fold_inputs(struct run *run, struct output *out, struct err *err)
 {
 	struct counted first = {NULL, NULL};
@@ -401,7 +423,7 @@ static int fold_inputs(struct run *run, struct output *out, struct err *err)
 
 	for (size_t i = 0; i < run->options.nr_inputs && result == 0; i++) {
 		result = is_folder(run->options.inputs[i]) ?
-		                 fold_archive(run, run->options.inputs[i], err) :
+		                 fold_folder(run, run->options.inputs[i], out, err) :
 		                 fold_input(run, run->options.inputs[i], out, err);
 		if (result == 0)
 			result = check_counted(run, &first, run->options.inputs[i], err);

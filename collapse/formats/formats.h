@@ -60,6 +60,7 @@
 	X(vtune) \
 	X(vsprof) \
 	X(uftrace) \
+	X(uftrace_dump) \
 	X(hprof) \
 	X(xdebug) \
 	X(callgrind) \

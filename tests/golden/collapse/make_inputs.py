@@ -225,6 +225,37 @@ for time, kind, depth, addr in ((100, 0, 0, 0x401000), (150, 0, 1, 0x402000), (1
 case('uftrace', ev)
 
 
+def member(name, data):
+    path = os.path.join(here, 'uftrace-folder', 'uftrace.data', name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'wb') as f:
+        f.write(data if isinstance(data, bytes) else data.encode())
+
+
+def calls(*events):
+    return b''.join(struct.pack('<QQ', time, kind | more << 2 | 5 << 3 | depth << 6 | addr << 16) + bytes(16 * more)
+                    for time, kind, more, depth, addr in events)
+
+
+member('task.txt', 'SESS timestamp=1.000000050 pid=70 sid=aa01 exename="/usr/bin/shop front"\n'
+       'TASK timestamp=1.000000060 tid=70 pid=70\nTASK timestamp=1.000000070 tid=71 pid=70\n'
+       'FORK timestamp=1.000000080 pid=72 ppid=70\nSESS timestamp=1.000000200 pid=72 sid=bb02 exename="/usr/bin/mail"\n')
+member('sid-aa01.map', '400000-405000 r-xp 00000000 00:00 0      /usr/bin/shop front build-id:01\n'
+       '7f0000000000-7f0000002000 r-xp 00000000 00:00 0      /usr/lib/libcart.so.1\n')
+member('sid-bb02.map', '400000-402000 r-xp 00000000 00:00 0      /usr/bin/mail\n')
+member('shop front.sym', '# symbols: 3\n# path name: /usr/bin/shop front\n0000000000001000 P puts\n'
+       '0000000000001010 T main\n0000000000001100 t _ZN4Cart5totalEi\n0000000000001200 ? __sym_end\n')
+member('libcart.so.1.sym', '# symbols: 2\n0000000000000400 00000010 T cart_add\n0000000000000500 00000010 T cart_drop\n')
+member('mail.sym', '0000000000001010 T send_mail\n')
+member('70.dat', calls((1000000100, 0, 1, 0, 0x401014), (1000000110, 0, 0, 1, 0x401104), (1000000120, 0, 0, 2, 0x7f0000000404),
+                       (1000000150, 1, 0, 2, 0x7f0000000404), (1000000160, 0, 0, 2, 0x7f0000000410), (1000000170, 1, 0, 2, 0x7f0000000410),
+                       (1000000180, 1, 0, 1, 0x401104), (1000000300, 1, 0, 0, 0x401014)))
+member('71.dat', calls((1000000100, 0, 0, 3, 0x401104), (1000000101, 1, 0, 3, 0x401104)))
+member('72.dat', calls((1000000500, 0, 0, 0, 0x401014), (1000000507, 1, 0, 0, 0x401014)))
+member('73.dat', b'')
+member('kernel-cpu0.dat', b'x')
+
+
 def cap(kind, payload, pid=9):
     return struct.pack('<HhiqII', 24 + len(payload), 0, pid, 1, kind, 0) + payload
 
