@@ -81,35 +81,32 @@ static bool is_settled(const struct places *places, const struct module *module)
 }
 
 /*
- * The place of an address in a module, and the addresses around it that are
- * the same, none of them outside of map (NULL: no bounds).
+ * Makes the place and narrows *run, which comes as what is mapped (or not)
+ * around the address, to where the place is the same.
  */
-static void take_run(struct places *places, struct place *place, uint64_t ip, const struct map *map,
+static void take_run(struct places *places, struct place *place, uint64_t ip,
                      struct places_run *run)
 {
 	const struct module *module = place->module;
-	uint64_t at = place->off - place->is_return, below, above;
+	uint64_t at = place->off - place->is_return, address = ip - place->is_return;
 	struct symbol_span span;
 
-	*run = (struct places_run){.start = ip, .end = ip + 1};
-	if (places->symbolizer && is_settled(places, module) &&
-	    symbolize_span(places->symbolizer, place->module, at, &span)) {
-		below = at - span.start;
-		above = span.end - at;
-		if (map) {
-			below = MIN_OF(below, ip - place->is_return - map->start);
-			above = MIN_OF(above, map->end - ip + place->is_return);
-		}
-		run->start = ip - below;
-		run->end = ip + above;
-		/* what has no name has that of its module; code that nobody claims has none */
-		place->off = span.is_named ? span.start : UINT64_MAX;
-		place->is_return = false;
-		if (!span.is_named && module->key.kind == MODULE_JIT) {
-			run->place = places_of_text(places, places->text_unknown, false);
-			return;
-		}
+	if (!places->symbolizer || !is_settled(places, module) ||
+	    !symbolize_span(places->symbolizer, place->module, at, &span)) {
+		*run = (struct places_run){ip, ip + 1, places_id(places, place)};
+		return;
 	}
+	/* both bounds as far from ip as from the address, and no farther than the map's */
+	run->start = ip - MIN_OF(at - span.start, address - run->start);
+	run->end = ip + MIN_OF(span.end - at, run->end - address);
+	if (!span.is_named && module->key.kind == MODULE_JIT) {
+		/* code that nobody claims to have made */
+		run->place = places_of_text(places, places->text_unknown, false);
+		return;
+	}
+	/* what has no name has that of its module */
+	place->off = span.is_named ? span.start : UINT64_MAX;
+	place->is_return = false;
 	run->place = places_id(places, place);
 }
 
@@ -123,7 +120,8 @@ void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct
 {
 	struct session *session = places->session;
 	/* the call that a return address follows may be the last of its function */
-	const struct map *map = maps_find(session->kernel, ip - is_return);
+	const struct map *map =
+	        maps_bounds(session->kernel, ip - is_return, &run->start, &run->end);
 	struct place place = {.off = ip, .is_return = is_return, .is_kernel = true};
 
 	if (map && !map->module) {
@@ -131,18 +129,21 @@ void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct
 		return;
 	}
 	place.module = map ? map->module : session_kernel_module(session);
-	take_run(places, &place, ip, map, run);
+	take_run(places, &place, ip, run);
 }
 
 void places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return,
                     struct places_run *run)
 {
-	const struct map *map = maps_find(process->maps, ip - is_return);
+	const struct map *map = maps_bounds(process->maps, ip - is_return, &run->start, &run->end);
 	struct place place = {.off = ip, .is_return = is_return};
 
 	/* inside execve() the user's registers are still those of the old program */
-	if (!map && process->replaced)
+	if (!map && process->replaced) {
 		map = maps_find(process->replaced, ip - is_return);
+		run->start = ip - is_return;
+		run->end = run->start + 1;
+	}
 
 	if (map) {
 		place.off = ip - map->start + map->pgoff;
@@ -158,7 +159,7 @@ void places_of_user(struct places *places, struct process *process, uint64_t ip,
 	}
 	if (!map)
 		place.module = session_unknown_module(places->session, process);
-	take_run(places, &place, ip, map, run);
+	take_run(places, &place, ip, run);
 }
 
 const char *places_base_name(const char *path)

@@ -60,6 +60,22 @@ bool maps_have_code(const struct maps *maps, uint64_t start, uint64_t end)
 	return false;
 }
 
+const struct map *maps_bounds(const struct maps *maps, uint64_t address, uint64_t *start,
+                              uint64_t *end)
+{
+	size_t i = first_ending_after(maps, address);
+	const struct map *next = i < maps->nr ? &maps->at[i] : NULL;
+
+	if (next && next->start <= address) {
+		*start = next->start;
+		*end = next->end;
+		return next;
+	}
+	*start = i ? maps->at[i - 1].end : 0;
+	*end = next ? next->start : UINT64_MAX;
+	return NULL;
+}
+
 static void make_own(struct maps **maps)
 {
 	struct maps *old = *maps, *own;

@@ -42,4 +42,8 @@ bool maps_have_code(const struct maps *maps, uint64_t start, uint64_t end);
 /* NULL where nothing is mapped. Valid until the next change. */
 const struct map *maps_find(const struct maps *maps, uint64_t address);
 
+/* The same, with the bounds of what was found: of the map or of the gap between two. */
+const struct map *maps_bounds(const struct maps *maps, uint64_t address, uint64_t *start,
+                              uint64_t *end);
+
 #endif
