@@ -5,7 +5,7 @@
 #include "share/mem.h"
 
 #define CACHE_SIZE 16384u /* entries; 512 kB, within the second cache of most machines */
-#define BLOCK_BITS 6      /* of an address, in which most belong to one function */
+#define BLOCK_BITS 8      /* of an address, in which most belong to one function */
 
 /* Kernel default of sysctl perf_event_max_stack (PERF_MAX_STACK_DEPTH). */
 #define DEFAULT_MAX_STACK 127
@@ -43,36 +43,28 @@ static void push(struct frames *frames, uint32_t place, uint64_t ip)
 
 enum context { CONTEXT_USER, CONTEXT_KERNEL, CONTEXT_OTHER };
 
-static void find_run(struct frames *frames, const struct thread *thread, enum context context,
-                     uint64_t ip, bool is_return, struct places_run *run)
-{
-	if (context == CONTEXT_KERNEL)
-		places_of_kernel(&frames->places, ip, is_return, run);
-	else
-		places_of_user(&frames->places, thread->process, ip, is_return, run);
-}
-
 static void push_ip(struct frames *frames, const struct thread *thread, enum context context,
                     uint64_t ip, bool is_return)
 {
 	bool is_kernel = context == CONTEXT_KERNEL;
+	bool by_function = frames->places.symbolizer != NULL;
 	uint64_t version = is_kernel ? frames->places.session->kernel->version :
 	                               thread->process->maps->version;
-	uint64_t tag = version << 1 | is_return;
-	unsigned block = frames->places.symbolizer ? BLOCK_BITS : 0;
-	struct frames_cached *cached =
-	        &frames->cache[hash_u64(ip >> block, tag) & (CACHE_SIZE - 1)];
-	struct places_run run;
-
+	uint64_t address = by_function ? ip - is_return : ip;
+	uint64_t tag = version << 1 | (!by_function && is_return);
+	uint64_t block = by_function ? address >> BLOCK_BITS : address;
+	struct frames_cached *cached = &frames->cache[hash_u64(block, tag) & (CACHE_SIZE - 1)];
 	/* a JIT puts new code where old code was, and tells nobody of a new version */
-	if (!is_kernel && thread->process->jitdump) {
-		find_run(frames, thread, context, ip, is_return, &run);
-		push(frames, run.place, ip);
-		return;
-	}
+	bool is_fleeting = !is_kernel && thread->process->jitdump;
+
 	/* a version belongs to one address space only, so it says which process */
-	if (cached->version != tag || ip < cached->run.start || ip >= cached->run.end) {
-		find_run(frames, thread, context, ip, is_return, &cached->run);
+	if (cached->version != tag || address < cached->run.start || address >= cached->run.end ||
+	    is_fleeting) {
+		if (is_kernel)
+			places_of_kernel(&frames->places, address, tag & 1, &cached->run);
+		else
+			places_of_user(&frames->places, thread->process, address, tag & 1,
+			               &cached->run);
 		cached->version = tag;
 	}
 	push(frames, cached->run.place, ip);

@@ -16,6 +16,7 @@ void places_release(struct places *places)
 {
 	free(places->at);
 	free(places->slots);
+	free(places->of_text);
 	*places = (struct places){0};
 }
 
@@ -65,7 +66,19 @@ uint32_t places_id(struct places *places, const struct place *place)
 
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel)
 {
-	return places_id(places, &(struct place){.text = text, .is_kernel = is_kernel});
+	const struct place place = {.text = text, .is_kernel = is_kernel};
+	size_t nr = places->nr_texts;
+
+	if (is_kernel)
+		return places_id(places, &place);
+	if (text >= nr) {
+		places->nr_texts = MAX_OF((size_t)text + 1, nr * 2);
+		places->of_text = mem_resize(places->of_text, places->nr_texts, sizeof(uint32_t));
+		memset(places->of_text + nr, 0, (places->nr_texts - nr) * sizeof(uint32_t));
+	}
+	if (!places->of_text[text])
+		places->of_text[text] = places_id(places, &place) + 1;
+	return places->of_text[text] - 1;
 }
 
 /* Will names of the module be the same at the end of the recording as now? */
@@ -88,17 +101,16 @@ static void take_run(struct places *places, struct place *place, uint64_t ip,
                      struct places_run *run)
 {
 	const struct module *module = place->module;
-	uint64_t at = place->off - place->is_return, address = ip - place->is_return;
+	uint64_t off = place->off;
 	struct symbol_span span;
 
 	if (!places->symbolizer || !is_settled(places, module) ||
-	    !symbolize_span(places->symbolizer, place->module, at, &span)) {
+	    !symbolize_span(places->symbolizer, place->module, off, &span)) {
 		*run = (struct places_run){ip, ip + 1, places_id(places, place)};
 		return;
 	}
-	/* both bounds as far from ip as from the address, and no farther than the map's */
-	run->start = ip - MIN_OF(at - span.start, address - run->start);
-	run->end = ip + MIN_OF(span.end - at, run->end - address);
+	run->start = ip - MIN_OF(off - span.start, ip - run->start);
+	run->end = ip + MIN_OF(span.end - off, run->end - ip);
 	if (!span.is_named && module->key.kind == MODULE_JIT) {
 		/* code that nobody claims to have made */
 		run->place = places_of_text(places, places->text_unknown, false);
@@ -106,7 +118,6 @@ static void take_run(struct places *places, struct place *place, uint64_t ip,
 	}
 	/* what has no name has that of its module */
 	place->off = span.is_named ? span.start : UINT64_MAX;
-	place->is_return = false;
 	run->place = places_id(places, place);
 }
 

@@ -32,6 +32,8 @@ struct places {
 	size_t nr, capacity;
 	uint32_t *slots; /* id + 1; open addressing, nr_slots a power of two */
 	size_t nr_slots;
+	uint32_t *of_text; /* id + 1, by text, where not of the kernel */
+	size_t nr_texts;
 	uint32_t text_unknown;
 };
 
@@ -51,8 +53,9 @@ uint32_t places_id(struct places *places, const struct place *place);
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel);
 
 /*
- * Of a kernel address, a return address or not, with the maps as they are now;
- * and of those around it that are the same place as long as they stay so.
+ * Of a kernel address, with the maps as they are now; and of those around it
+ * that are the same place as long as they stay so. is_return: of a return
+ * address. With a symbolizer that is false, and ip is one less.
  */
 void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct places_run *run);
 

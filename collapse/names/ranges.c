@@ -3,11 +3,14 @@
 
 #include "share/mem.h"
 
+#define WORTH_BLOCKS 64 /* below, a search takes no more than 6 steps */
+
 void ranges_release(struct ranges *ranges)
 {
 	free(ranges->at);
 	free(ranges->starts);
 	free(ranges->values);
+	free(ranges->blocks);
 	*ranges = (struct ranges){0};
 }
 
@@ -153,6 +156,29 @@ static void close_until(struct sweep *sweep, uint64_t until)
 	}
 }
 
+static uint64_t block_of(const struct ranges *ranges, uint64_t address)
+{
+	return (address - ranges->starts[0]) >> ranges->block_bits;
+}
+
+static void make_blocks(struct ranges *ranges)
+{
+	uint64_t span;
+
+	if (ranges->nr_flat < WORTH_BLOCKS || ranges->nr_flat > UINT32_MAX)
+		return;
+	span = ranges->starts[ranges->nr_flat - 1] - ranges->starts[0];
+	while (span >> ranges->block_bits >= ranges->nr_flat)
+		ranges->block_bits++;
+	ranges->nr_blocks = (size_t)(span >> ranges->block_bits) + 1;
+	ranges->blocks = mem_alloc((ranges->nr_blocks + 1) * sizeof(*ranges->blocks));
+	for (size_t i = 0, block = 0; block <= ranges->nr_blocks; block++) {
+		while (i < ranges->nr_flat && block_of(ranges, ranges->starts[i]) < block)
+			i++;
+		ranges->blocks[block] = (uint32_t)i;
+	}
+}
+
 void ranges_finish(struct ranges *ranges)
 {
 	struct sweep sweep = {.ranges = ranges};
@@ -168,6 +194,7 @@ void ranges_finish(struct ranges *ranges)
 	free(ranges->at);
 	ranges->at = NULL;
 	ranges->nr = ranges->capacity = 0;
+	make_blocks(ranges);
 }
 
 /* The index of the last start that is not behind the address; nr_flat where there is none. */
@@ -178,6 +205,13 @@ static size_t find_flat(const struct ranges *ranges, uint64_t address)
 
 	if (!nr || address < base[0])
 		return ranges->nr_flat;
+	if (ranges->nr_blocks) {
+		size_t block = MIN_OF(block_of(ranges, address), ranges->nr_blocks - 1);
+
+		/* what counts at the begin of a block mostly begins in front of it */
+		base += ranges->blocks[block] - (block != 0);
+		nr = (size_t)(ranges->starts + ranges->blocks[block + 1] - base);
+	}
 	while (nr > 1) {
 		size_t half = nr / 2;
 
@@ -211,5 +245,5 @@ uint32_t ranges_narrow(const struct ranges *ranges, uint64_t address, uint64_t *
 size_t ranges_memory(const struct ranges *ranges)
 {
 	return ranges->nr_flat * (sizeof(*ranges->starts) + sizeof(*ranges->values)) +
-	       ranges->capacity * sizeof(*ranges->at);
+	       ranges->nr_blocks * sizeof(*ranges->blocks) + ranges->capacity * sizeof(*ranges->at);
 }

@@ -7,7 +7,8 @@
  * (the innermost wins), entries of a JIT's map (the latest wins) and inlined
  * functions (the deepest wins) differ in their priorities only.
  *
- * Cost: n log n to make; a lookup is a binary search in 8-byte keys.
+ * Cost: n log n to make; a lookup is a binary search in 8-byte keys, within
+ * one of as many equal blocks of addresses as there are keys.
  */
 #ifndef COLLAPSE_RANGES_H
 #define COLLAPSE_RANGES_H
@@ -30,6 +31,11 @@ struct ranges {
 	uint64_t *starts; /* flat: values[i] counts from starts[i] up to starts[i + 1] */
 	uint32_t *values;
 	size_t nr_flat;
+
+	/* where to look: blocks[n] is the first of starts in the n-th block of addresses */
+	uint32_t *blocks;
+	size_t nr_blocks;
+	unsigned block_bits;
 };
 
 void ranges_release(struct ranges *ranges);
