@@ -4,9 +4,6 @@
 #include "collapse/names/jitdump.h"
 #include "share/mem.h"
 
-#define CACHE_SIZE 16384u /* entries; 512 kB, within the second cache of most machines */
-#define BLOCK_BITS 8      /* of an address, in which most belong to one function */
-
 /* Kernel default of sysctl perf_event_max_stack (PERF_MAX_STACK_DEPTH). */
 #define DEFAULT_MAX_STACK 127
 
@@ -15,7 +12,6 @@ void frames_init(struct frames *frames, struct session *session, struct symboliz
 {
 	*frames = (struct frames){.options = *options};
 	places_init(&frames->places, session, symbolizer, options->is_live);
-	frames->cache = mem_zalloc(CACHE_SIZE * sizeof(*frames->cache));
 }
 
 void frames_release(struct frames *frames)
@@ -24,7 +20,6 @@ void frames_release(struct frames *frames)
 	unwind_rules_free(frames->rules);
 	places_release(&frames->places);
 	free(frames->space);
-	free(frames->cache);
 	free(frames->at);
 	free(frames->ips);
 	*frames = (struct frames){0};
@@ -46,28 +41,11 @@ enum context { CONTEXT_USER, CONTEXT_KERNEL, CONTEXT_OTHER };
 static void push_ip(struct frames *frames, const struct thread *thread, enum context context,
                     uint64_t ip, bool is_return)
 {
-	bool is_kernel = context == CONTEXT_KERNEL;
-	bool by_function = frames->places.symbolizer != NULL;
-	uint64_t version = is_kernel ? frames->places.session->kernel->version :
-	                               thread->process->maps->version;
-	uint64_t address = by_function ? ip - is_return : ip;
-	uint64_t tag = version << 1 | (!by_function && is_return);
-	uint64_t block = by_function ? address >> BLOCK_BITS : address;
-	struct frames_cached *cached = &frames->cache[hash_u64(block, tag) & (CACHE_SIZE - 1)];
-	/* a JIT puts new code where old code was, and tells nobody of a new version */
-	bool is_fleeting = !is_kernel && thread->process->jitdump;
-
-	/* a version belongs to one address space only, so it says which process */
-	if (cached->version != tag || address < cached->run.start || address >= cached->run.end ||
-	    is_fleeting) {
-		if (is_kernel)
-			places_of_kernel(&frames->places, address, tag & 1, &cached->run);
-		else
-			places_of_user(&frames->places, thread->process, address, tag & 1,
-			               &cached->run);
-		cached->version = tag;
-	}
-	push(frames, cached->run.place, ip);
+	push(frames,
+	     context == CONTEXT_KERNEL ?
+	             places_of_kernel(&frames->places, ip, is_return) :
+	             places_of_user(&frames->places, thread->process, ip, is_return),
+	     ip);
 }
 
 static void push_foreign(struct frames *frames, const char *name)

@@ -23,12 +23,6 @@ struct frames_options {
 	bool is_live;     /* see struct places */
 };
 
-/* What was found for addresses of a block of them last. */
-struct frames_cached {
-	uint64_t version;
-	struct places_run run;
-};
-
 /* The user frames of a sample. */
 struct unwound {
 	const struct unwind_frame *at; /* innermost first */
@@ -45,7 +39,6 @@ struct frames {
 	size_t nr_kernel; /* of these, the first */
 	uint64_t nr_markers_unknown;
 
-	struct frames_cached *cache;
 	struct unwind_rules *rules; /* made when the first sample needs them */
 	struct unwinder *unwinder;
 	struct unwind_frame *space;  /* scratch, UNWIND_DEPTH_MAX of them */

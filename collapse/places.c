@@ -3,12 +3,16 @@
 
 #include "share/mem.h"
 
+#define CACHE_SIZE 16384u /* entries; 400 kB, within the second cache of most machines */
+#define BLOCK_BITS 8      /* of an offset, in which most belong to one function */
+
 void places_init(struct places *places, struct session *session, struct symbolizer *symbolizer,
                  bool is_live)
 {
 	*places = (struct places){
 	        .session = session, .symbolizer = symbolizer, .is_live = is_live, .nr_slots = 1024};
 	places->slots = mem_zalloc(places->nr_slots * sizeof(*places->slots));
+	places->cache = mem_zalloc(CACHE_SIZE * sizeof(*places->cache));
 	places->text_unknown = strtab_cstr(&session->texts, "[unknown]");
 }
 
@@ -16,6 +20,8 @@ void places_release(struct places *places)
 {
 	free(places->at);
 	free(places->slots);
+	free(places->cache);
+	free(places->of_module);
 	free(places->of_text);
 	*places = (struct places){0};
 }
@@ -64,21 +70,30 @@ uint32_t places_id(struct places *places, const struct place *place)
 	return (uint32_t)places->nr - 1;
 }
 
+/* The entry of a table by small numbers, made with zeros where it is new. */
+static uint32_t *entry_of(uint32_t **table, size_t *nr, size_t at)
+{
+	size_t nr_old = *nr;
+
+	if (at >= nr_old) {
+		*nr = MAX_OF(at + 1, nr_old * 2);
+		*table = mem_resize(*table, *nr, sizeof(**table));
+		memset(*table + nr_old, 0, (*nr - nr_old) * sizeof(**table));
+	}
+	return *table + at;
+}
+
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel)
 {
 	const struct place place = {.text = text, .is_kernel = is_kernel};
-	size_t nr = places->nr_texts;
+	uint32_t *known;
 
 	if (is_kernel)
 		return places_id(places, &place);
-	if (text >= nr) {
-		places->nr_texts = MAX_OF((size_t)text + 1, nr * 2);
-		places->of_text = mem_resize(places->of_text, places->nr_texts, sizeof(uint32_t));
-		memset(places->of_text + nr, 0, (places->nr_texts - nr) * sizeof(uint32_t));
-	}
-	if (!places->of_text[text])
-		places->of_text[text] = places_id(places, &place) + 1;
-	return places->of_text[text] - 1;
+	known = entry_of(&places->of_text, &places->nr_texts, text);
+	if (!*known)
+		*known = places_id(places, &place) + 1;
+	return *known - 1;
 }
 
 /* Will names of the module be the same at the end of the recording as now? */
@@ -93,84 +108,103 @@ static bool is_settled(const struct places *places, const struct module *module)
 	return !reader->is_pipe || module->key.build_id.size || module->key.kind == MODULE_JIT;
 }
 
-/*
- * Makes the place and narrows *run, which comes as what is mapped (or not)
- * around the address, to where the place is the same.
- */
-static void take_run(struct places *places, struct place *place, uint64_t ip,
-                     struct places_run *run)
+static bool is_kernel_code(const struct module *module)
 {
-	const struct module *module = place->module;
-	uint64_t off = place->off;
-	struct symbol_span span;
+	return module->key.kind == MODULE_KERNEL || module->key.kind == MODULE_KMOD;
+}
+
+/* Makes the place, and says from where to where the module is the same place. */
+static uint32_t make_place(struct places *places, struct place *place, struct symbol_span *span)
+{
+	struct module *module = place->module;
 
 	if (!places->symbolizer || !is_settled(places, module) ||
-	    !symbolize_span(places->symbolizer, place->module, off, &span)) {
-		*run = (struct places_run){ip, ip + 1, places_id(places, place)};
-		return;
+	    !symbolize_span(places->symbolizer, module, place->off, span)) {
+		*span = (struct symbol_span){place->off, place->off + 1, true};
+		return places_id(places, place);
 	}
-	run->start = ip - MIN_OF(off - span.start, ip - run->start);
-	run->end = ip + MIN_OF(span.end - off, run->end - ip);
-	if (!span.is_named && module->key.kind == MODULE_JIT) {
-		/* code that nobody claims to have made */
-		run->place = places_of_text(places, places->text_unknown, false);
-		return;
-	}
+	/* code that nobody claims to have made */
+	if (!span->is_named && module->key.kind == MODULE_JIT)
+		return places_of_text(places, places->text_unknown, false);
 	/* what has no name has that of its module */
-	place->off = span.is_named ? span.start : UINT64_MAX;
-	run->place = places_id(places, place);
+	place->off = span->is_named ? span->start : UINT64_MAX;
+	return places_id(places, place);
 }
 
-static void take_text(struct places *places, uint32_t text, bool is_kernel, uint64_t ip,
-                      struct places_run *run)
+uint32_t places_of_module(struct places *places, struct module *module, uint64_t off,
+                          bool is_return)
 {
-	*run = (struct places_run){ip, ip + 1, places_of_text(places, text, is_kernel)};
+	struct place place = {.module = module, .off = off, .is_kernel = is_kernel_code(module)};
+	unsigned block_bits = 0;
+	struct places_cached *cached;
+	struct symbol_span span;
+	uint32_t *whole = entry_of(&places->of_module, &places->nr_modules, module->id);
+	uint32_t tag;
+
+	if (*whole)
+		return *whole - 1;
+	if (places->symbolizer) {
+		block_bits = BLOCK_BITS;
+		place.off -= is_return && off;
+	} else {
+		place.is_return = is_return;
+	}
+	tag = (module->id + 1) << 1 | place.is_return;
+	cached = &places->cache[hash_u64(place.off >> block_bits, tag) & (CACHE_SIZE - 1)];
+	off = place.off;
+	if (cached->tag == tag && off - cached->start < cached->size)
+		return cached->place;
+	cached->place = make_place(places, &place, &span);
+	cached->tag = tag;
+	cached->start = span.start;
+	cached->size = (uint32_t)MIN_OF(span.end - span.start, (uint64_t)UINT32_MAX);
+	if (span.start == 0 && span.end == UINT64_MAX)
+		places->of_module[module->id] = cached->place + 1;
+	return cached->place;
 }
 
-void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct places_run *run)
+/* What is mapped at the address, or NULL. */
+static const struct map *map_at(struct places_mapped *last, const struct maps *maps,
+                                uint64_t address)
+{
+	const struct map *map;
+
+	if (last->version != maps->version || address < last->start || address >= last->end) {
+		map = maps_bounds(maps, address, &last->start, &last->end);
+		last->version = maps->version;
+		last->map = map ? *map : (struct map){0};
+	}
+	return last->map.end ? &last->map : NULL;
+}
+
+uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return)
 {
 	struct session *session = places->session;
 	/* the call that a return address follows may be the last of its function */
-	const struct map *map =
-	        maps_bounds(session->kernel, ip - is_return, &run->start, &run->end);
-	struct place place = {.off = ip, .is_return = is_return, .is_kernel = true};
+	const struct map *map = map_at(&places->kernel, session->kernel, ip - is_return);
 
-	if (map && !map->module) {
-		take_text(places, map->name, true, ip, run);
-		return;
-	}
-	place.module = map ? map->module : session_kernel_module(session);
-	take_run(places, &place, ip, run);
+	if (map && !map->module)
+		return places_of_text(places, map->name, true);
+	return places_of_module(places, map ? map->module : session_kernel_module(session), ip,
+	                        is_return);
 }
 
-void places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return,
-                    struct places_run *run)
+uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return)
 {
-	const struct map *map = maps_bounds(process->maps, ip - is_return, &run->start, &run->end);
-	struct place place = {.off = ip, .is_return = is_return};
+	const struct map *map = map_at(&places->user, process->maps, ip - is_return);
+	struct module *module;
 
 	/* inside execve() the user's registers are still those of the old program */
-	if (!map && process->replaced) {
+	if (!map && process->replaced)
 		map = maps_find(process->replaced, ip - is_return);
-		run->start = ip - is_return;
-		run->end = run->start + 1;
-	}
-
-	if (map) {
-		place.off = ip - map->start + map->pgoff;
-		place.module = map->module;
-	}
-	if (process->jitdump && (!map || map->module->key.kind == MODULE_JIT)) {
+	module = map ? map->module : session_unknown_module(places->session, process);
+	if (process->jitdump && module->key.kind == MODULE_JIT) {
 		uint32_t text = session_jit_name(places->session, process, ip - is_return);
 
-		if (text != UINT32_MAX) {
-			take_text(places, text, false, ip, run);
-			return;
-		}
+		if (text != UINT32_MAX)
+			return places_of_text(places, text, false);
 	}
-	if (!map)
-		place.module = session_unknown_module(places->session, process);
-	take_run(places, &place, ip, run);
+	return places_of_module(places, module, map ? ip - map->start + map->pgoff : ip, is_return);
 }
 
 const char *places_base_name(const char *path)

@@ -24,6 +24,20 @@ struct place {
 	uint64_t nr_samples; /* that were taken right here; counted by the user */
 };
 
+/* What was found last for a block of a module. */
+struct places_cached {
+	uint64_t start; /* first offset of the place */
+	uint32_t size, place;
+	uint32_t tag; /* says which module; 0 = empty */
+};
+
+/* What was mapped where an address was looked for last. */
+struct places_mapped {
+	uint64_t version; /* of the maps */
+	uint64_t start, end;
+	struct map map; /* map.end 0: nothing is */
+};
+
 struct places {
 	struct session *session;       /* borrowed */
 	struct symbolizer *symbolizer; /* borrowed; NULL: every address is a place of its own */
@@ -32,15 +46,13 @@ struct places {
 	size_t nr, capacity;
 	uint32_t *slots; /* id + 1; open addressing, nr_slots a power of two */
 	size_t nr_slots;
+	struct places_cached *cache;
+	struct places_mapped user, kernel;
+	uint32_t *of_module; /* id + 1, by module, where it is one place as a whole */
+	size_t nr_modules;
 	uint32_t *of_text; /* id + 1, by text, where not of the kernel */
 	size_t nr_texts;
 	uint32_t text_unknown;
-};
-
-/* What addresses from start up to end, which is not of them, are. */
-struct places_run {
-	uint64_t start, end;
-	uint32_t place;
 };
 
 void places_init(struct places *places, struct session *session, struct symbolizer *symbolizer,
@@ -52,15 +64,15 @@ uint32_t places_id(struct places *places, const struct place *place);
 /* text: an id in the session's texts. */
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel);
 
-/*
- * Of a kernel address, with the maps as they are now; and of those around it
- * that are the same place as long as they stay so. is_return: of a return
- * address. With a symbolizer that is false, and ip is one less.
- */
-void places_of_kernel(struct places *places, uint64_t ip, bool is_return, struct places_run *run);
+/* off, is_return: see symbolize.h. */
+uint32_t places_of_module(struct places *places, struct module *module, uint64_t off,
+                          bool is_return);
 
-void places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return,
-                    struct places_run *run);
+/* Of a kernel address, a return address or not, with the maps as they are now. */
+uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return);
+
+uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip,
+                        bool is_return);
 
 /* A place without symbols: "libc.so.6+0x1234", "[unknown]", the text. */
 void places_describe(const struct places *places, const struct place *place, struct buf *out);
