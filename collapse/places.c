@@ -118,6 +118,10 @@ static uint32_t make_place(struct places *places, struct place *place, struct sy
 {
 	struct module *module = place->module;
 
+	if (places->shows_offsets && module->key.kind == MODULE_JIT) {
+		*span = (struct symbol_span){0, UINT64_MAX, false};
+		return places_of_text(places, places->text_unknown, false);
+	}
 	if (!places->symbolizer || !is_settled(places, module) ||
 	    !symbolize_span(places->symbolizer, module, place->off, span)) {
 		*span = (struct symbol_span){place->off, place->off + 1, true};

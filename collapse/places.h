@@ -42,6 +42,7 @@ struct places {
 	struct session *session;       /* borrowed */
 	struct symbolizer *symbolizer; /* borrowed; NULL: every address is a place of its own */
 	bool is_live;                  /* open modules while their processes still run */
+	bool shows_offsets;            /* names are not wanted; code without a file is one place */
 	struct place *at;
 	size_t nr, capacity;
 	uint32_t *slots; /* id + 1; open addressing, nr_slots a power of two */

@@ -100,6 +100,7 @@ static void begin(struct recording *rec, const struct session *old)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
 	stacks_init(&rec->stacks, &rec->session, needs_addresses(rec) ? NULL : rec->symbolizer,
 	            &options);
+	rec->stacks.frames.places.shows_offsets = options.no_symbols && !needs_addresses(rec);
 	rec->has_stacks = true;
 	rec->printer = (struct samples_printer){
 	        .out = rec->options->samples, .symbolizer = rec->symbolizer, .names = &rec->names};

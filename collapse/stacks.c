@@ -10,8 +10,8 @@ void stacks_init(struct stacks *stacks, struct session *session, struct symboliz
 	*stacks =
 	        (struct stacks){.session = session, .options = *options, .place_waker = UINT32_MAX};
 	frames_init(&stacks->frames, session, symbolizer, &options->frames);
-	stacks->nr_entry_slots = 1024;
-	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
+	stacks->nr_slots = 1024;
+	stacks->slots = mem_zalloc(stacks->nr_slots * sizeof(*stacks->slots));
 	stacks->text_no_stack = strtab_cstr(&session->texts, "[no stack]");
 	stacks->text_truncated = strtab_cstr(&session->texts, "[truncated]");
 }
@@ -20,7 +20,7 @@ void stacks_release(struct stacks *stacks)
 {
 	frames_release(&stacks->frames);
 	free(stacks->entries);
-	free(stacks->entry_slots);
+	free(stacks->slots);
 	free(stacks->pool);
 	*stacks = (struct stacks){0};
 }
@@ -68,17 +68,18 @@ static uint32_t root_text(struct stacks *stacks, enum stacks_root root, const st
 
 /* ---- counting ---- */
 
-static void grow_entry_slots(struct stacks *stacks)
+static void grow_slots(struct stacks *stacks)
 {
-	free(stacks->entry_slots);
-	stacks->nr_entry_slots *= 2;
-	stacks->entry_slots = mem_zalloc(stacks->nr_entry_slots * sizeof(*stacks->entry_slots));
+	free(stacks->slots);
+	stacks->nr_slots *= 2;
+	stacks->slots = mem_zalloc(stacks->nr_slots * sizeof(*stacks->slots));
 	for (size_t i = 0; i < stacks->nr_entries; i++) {
-		size_t at = stacks->entries[i].hash & (stacks->nr_entry_slots - 1);
+		uint32_t hash = stacks->entries[i].hash;
+		size_t at = hash & (stacks->nr_slots - 1);
 
-		while (stacks->entry_slots[at])
-			at = (at + 1) & (stacks->nr_entry_slots - 1);
-		stacks->entry_slots[at] = (uint32_t)i + 1;
+		while (stacks->slots[at].entry)
+			at = (at + 1) & (stacks->nr_slots - 1);
+		stacks->slots[at] = (struct stacks_slot){hash, (uint32_t)i + 1};
 	}
 }
 
@@ -90,12 +91,14 @@ static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
 {
 	const uint32_t *run = stacks->pool + stacks->pool_size;
 	uint32_t hash = (uint32_t)hash_bytes(run, nr * sizeof(*run));
-	size_t at = hash & (stacks->nr_entry_slots - 1);
+	size_t at = hash & (stacks->nr_slots - 1);
 	struct stacks_entry *entry;
 
-	for (; stacks->entry_slots[at]; at = (at + 1) & (stacks->nr_entry_slots - 1)) {
-		entry = &stacks->entries[stacks->entry_slots[at] - 1];
-		if (entry->hash == hash && entry->nr == nr &&
+	for (; stacks->slots[at].entry; at = (at + 1) & (stacks->nr_slots - 1)) {
+		if (stacks->slots[at].hash != hash)
+			continue;
+		entry = &stacks->entries[stacks->slots[at].entry - 1];
+		if (entry->nr == nr &&
 		    memcmp(stacks->pool + entry->first, run, nr * sizeof(*run)) == 0)
 			return entry;
 	}
@@ -103,9 +106,9 @@ static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
 	stacks->entries[stacks->nr_entries] =
 	        (struct stacks_entry){.first = stacks->pool_size, .nr = (uint32_t)nr, .hash = hash};
 	stacks->pool_size += nr;
-	stacks->entry_slots[at] = (uint32_t)++stacks->nr_entries;
-	if (stacks->nr_entries > stacks->nr_entry_slots / 2)
-		grow_entry_slots(stacks);
+	stacks->slots[at] = (struct stacks_slot){hash, (uint32_t)++stacks->nr_entries};
+	if (stacks->nr_entries > stacks->nr_slots / 2)
+		grow_slots(stacks);
 	return &stacks->entries[stacks->nr_entries - 1];
 }
 

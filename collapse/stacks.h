@@ -44,6 +44,11 @@ struct stacks_entry {
 	uint32_t nr, hash;
 };
 
+/* The hash beside the entry: what is another stack is mostly told without looking at it. */
+struct stacks_slot {
+	uint32_t hash, entry; /* entry + 1; 0 = empty */
+};
+
 struct stacks {
 	struct session *session; /* borrowed */
 	struct stacks_options options;
@@ -52,8 +57,8 @@ struct stacks {
 	/* distinct stacks: runs of places in `pool`, root first */
 	struct stacks_entry *entries;
 	size_t nr_entries, entries_capacity;
-	uint32_t *entry_slots; /* entry + 1 */
-	size_t nr_entry_slots;
+	struct stacks_slot *slots; /* open addressing by hash */
+	size_t nr_slots;
 	uint32_t *pool;
 	size_t pool_size, pool_capacity;
 	weight_fx total;
