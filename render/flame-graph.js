@@ -45,7 +45,7 @@ const button = (label, title, click, pressed) => H("button", {type: "button", ti
 
 const unit = keys.count || "samples";
 const group = s => s.replace(/\B(?=(\d{3})+$)/g, ",");
-const count = v => {
+const digits = v => {
 	let s = v.toString(), sign = "";
 	if (s[0] === "-") [sign, s] = ["-", s.slice(1)];
 	if (!scale) return sign + group(s);
@@ -53,7 +53,14 @@ const count = v => {
 	const part = s.slice(-scale).replace(/0+$/, "");
 	return sign + group(s.slice(0, -scale)) + (part && "." + part);
 };
-const plain = v => count(v).replace(/,/g, "");
+// how many microseconds the unit has, where it is one of time
+const us = {microseconds: 1, nanoseconds: 1e-3}[unit], tail = us ? "" : " " + unit;
+const count = v => {
+	let t = us * Number(v) / 10 ** scale, i = 0;
+	for (; Math.abs(t) >= 1e3 && i < 2; i++) t /= 1e3;
+	return us ? (t ? t.toFixed(3).replace(/\d+/, group) : 0) + [" us", " ms", " s"][i] : digits(v);
+};
+const plain = v => digits(v).replace(/,/g, "");
 const percent = (v, of) => (Number(of) ? 100 * Number(v) / Number(of) : 0).toFixed(2) + "%";
 const change = (b, a) => (a > b ? "+" : "") + count(a - b);
 const relative = (b, a) => !b ? a ? "new" : "0.00%" : !a ? "gone" : (a >= b ? "+" : "") + percent(a - b, b);

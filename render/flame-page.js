@@ -10,10 +10,10 @@ const about = i => {
 	const note = n >= 0 && keys["title." + n];
 	if (note) out.push(note);
 	if (diff) {
-		out.push("before " + count(all[0][i]) + " (" + percent(all[0][i], base.all[0][0]) + "), after " + count(all[1][i]) + " (" + percent(all[1][i], base.all[1][0]) + ") " + unit);
+		out.push("before " + count(all[0][i]) + " (" + percent(all[0][i], base.all[0][0]) + "), after " + count(all[1][i]) + " (" + percent(all[1][i], base.all[1][0]) + ")" + tail);
 		out.push("change " + change(all[0][i], all[1][i]) + ", " + relative(all[0][i], all[1][i]));
 	} else {
-		out.push(count(all[0][i]) + " " + unit + ", " + percent(all[0][i], base.all[0][0]) + " of all, " + percent(all[0][i], all[0][z]) + " of this view");
+		out.push(count(all[0][i]) + tail + ", " + percent(all[0][i], base.all[0][0]) + " of all, " + percent(all[0][i], all[0][z]) + " of this view");
 		out.push("self " + count(T.own[0][i]) + ", " + percent(T.own[0][i], base.all[0][0]));
 	}
 	const extra = n >= 0 ? [kinds[marks[n]], moduleOf(name) && "module " + moduleOf(name)].filter(Boolean) : [];
@@ -173,7 +173,7 @@ const fillTable = () => {
 const field = k => (header.find(h => h[0] === k) || [])[1];
 const summary = () => {
 	const total = diff ? count(base.all[0][0]) + " → " + count(base.all[1][0]) : count(base.all[0][0]);
-	return [total + " " + unit, ...["event", "sampled", "host", "command"].filter(field).map(k => k + " " + field(k))].join(" · ");
+	return [total + tail, ...["event", "sampled", "host", "command"].filter(field).map(k => k + " " + field(k))].join(" · ");
 };
 const found = H("span", {role: "status", class: "found"});
 const box = H("input", {type: "search", placeholder: "Search (regular expression)", "aria-label": "Search, regular expression", spellcheck: "false",

@@ -5,9 +5,9 @@
 #include "share/num.h"
 
 const char *const palette_names[PALETTE_NR] = {
-        "hot",    "mem",    "io",     "java",      "js",      "perl",     "python",
-        "rust",   "wakeup", "chain",  "red",       "green",   "blue",     "aqua",
-        "yellow", "purple", "orange", "by-module", "by-type", "by-width",
+        "hot",  "mem",    "io",     "java",   "js",        "perl",    "python",
+        "rust", "wakeup", "chain",  "wait",   "red",       "green",   "blue",
+        "aqua", "yellow", "purple", "orange", "by-module", "by-type", "by-width",
 };
 
 /* The two ends of a hue family; names lie between them, some paler. */
@@ -20,7 +20,8 @@ static const struct family families[] = {
         [PALETTE_IO] = {0x7c96e8, 0x8ac9f2},     [PALETTE_RED] = {0xf0685c, 0xf79a84},
         [PALETTE_GREEN] = {0x74c365, 0xa9dd7c},  [PALETTE_BLUE] = {0x6f9df0, 0x95bdf7},
         [PALETTE_AQUA] = {0x4fbcc4, 0x86dcd9},   [PALETTE_YELLOW] = {0xe6c243, 0xf5dd72},
-        [PALETTE_PURPLE] = {0xb884e0, 0xd6a8f0}, [PALETTE_ORANGE] = {0xf2933c, 0xf9b868},
+        [PALETTE_WAIT] = {0x9a93ec, 0xb5b4f5},   [PALETTE_PURPLE] = {0xb884e0, 0xd6a8f0},
+        [PALETTE_ORANGE] = {0xf2933c, 0xf9b868},
 };
 
 #define GREY 0xcccccc
@@ -160,6 +161,8 @@ static enum palette_kind family_of(enum palette_kind kind, struct slice name, ch
 		return PALETTE_AQUA;
 	case PALETTE_CHAIN:
 		return mark == 'w' ? PALETTE_AQUA : PALETTE_BLUE;
+	case PALETTE_WAIT:
+		return mark == 'k' ? PALETTE_WAIT : mark == 'w' ? PALETTE_AQUA : PALETTE_BLUE;
 	case PALETTE_BY_TYPE:
 		return type_family(mark);
 	default:
@@ -218,6 +221,18 @@ static uint32_t module_colour(struct slice name, char mark)
 	return coarse(mix(hue, 0xffffff, (unsigned)(hash_bytes(name.at, name.size) & 0xff) / 4));
 }
 
+/* The frames that say why a thread was off the CPU, in whatever picture. */
+static bool is_wait(struct slice name)
+{
+	static const char *const waits[] = {"[sleeping]", "[disk]",    "[runnable]",
+	                                    "[stopped]",  "[waiting]", "[short waits]"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		if (slice_equals(name, waits[i]))
+			return true;
+	return false;
+}
+
 /* ---- the interface ---- */
 
 uint32_t palette_colour(enum palette_kind kind, const struct palette_map *map, struct slice name)
@@ -231,6 +246,8 @@ uint32_t palette_colour(enum palette_kind kind, const struct palette_map *map, s
 		if (id != UINT32_MAX)
 			return map->colours[id];
 	}
+	if (is_wait(name))
+		return shade(PALETTE_BLUE, name);
 	/* [unknown], [truncated] and their like say what is missing */
 	if (name.size && name.at[0] == '[' && ends(name, "]"))
 		return GREY;

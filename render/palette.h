@@ -23,6 +23,7 @@ enum palette_kind {
 	PALETTE_RUST,
 	PALETTE_WAKEUP,
 	PALETTE_CHAIN,
+	PALETTE_WAIT, /* what waits in blue, its kernel part apart, who ended it in aqua */
 	PALETTE_RED,
 	PALETTE_GREEN,
 	PALETTE_BLUE,

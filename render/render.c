@@ -63,7 +63,8 @@ static const struct opt table[] = {
          "what is counted (default: the input's unit, or samples)"},
         {OPT_NAMETYPE, 0, "nametype", "TEXT", "what a frame is (default: Function:)"},
         {OPT_PALETTE, 0, "palette", "NAME",
-         "colours: hot mem io java js perl python rust wakeup chain red green blue aqua yellow "
+         "colours: hot mem io java js perl python rust wakeup chain wait red green blue aqua "
+         "yellow "
          "purple orange by-module by-type by-width"},
         {OPT_PALETTE, 0, "colors", "NAME", "the same"},
         {OPT_PALETTE_FILE, 0, "palette-file", "FILE", "explicit colours: lines NAME->rgb(R,G,B)"},
@@ -129,7 +130,7 @@ struct request {
 	struct nameattr attributes;
 	struct folded_header header;
 	regex_t regex;
-	bool has_regex;
+	bool has_regex, has_palette;
 	uint64_t nr_bad;
 };
 
@@ -280,6 +281,7 @@ static int take_choice(struct request *r, int id, const char *arg, struct err *e
 		if (choose(arg, palette_names, PALETTE_NR, "palette", &index, err) < 0)
 			return -1;
 		r->picture.palette = (enum palette_kind)index;
+		r->has_palette = true;
 		return 0;
 	}
 }
@@ -521,8 +523,12 @@ static void fill_defaults(struct request *r)
 {
 	struct picture *p = &r->picture;
 	const char *unit = folded_header_get(&r->header, "unit");
+	const char *event = folded_header_get(&r->header, "event");
 
 	p->header = &r->header;
+	/* as collapse calls what it measures in waits and latencies */
+	if (!r->has_palette && event && strncmp(event, "time ", 5) == 0)
+		p->palette = PALETTE_WAIT;
 	if (!p->count_name && unit)
 		p->count_name = unit;
 	if (!p->title)

@@ -90,6 +90,15 @@ static uint32_t fill_of(const struct drawing *d, const struct layout_box *box)
 	                      strtab_slice(&tree->names, frametree_name(tree, box->node)));
 }
 
+/* What stands behind a figure: nothing where it has a unit of time already. */
+static void put_unit(const struct drawing *d)
+{
+	if (figure_is_time(d->count_name))
+		return;
+	output_string(d->out, " ");
+	xml_string(d->out, d->count_name);
+}
+
 static void put_tooltip(const struct drawing *d, const struct layout_box *box, struct slice name,
                         const struct nameattr_entry *entry)
 {
@@ -105,17 +114,17 @@ static void put_tooltip(const struct drawing *d, const struct layout_box *box, s
 		xml_text(d->out, name.at, name.size);
 	output_string(d->out, " (");
 	if (tree->nr_columns < 2) {
-		output_printf(d->out, "%s ", figure_count(a, box->width));
-		xml_string(d->out, d->count_name);
+		output_string(d->out, figure_count(a, box->width, d->count_name));
+		put_unit(d);
 		output_printf(d->out, ", %s)</title>", figure_percent(b, box->width, d->whole));
 		return;
 	}
-	output_printf(d->out, "before %s, %s; after %s, %s ", figure_count(a, before),
+	output_printf(d->out, "before %s, %s; after %s, %s", figure_count(a, before, d->count_name),
 	              figure_percent(b, before, frametree_total(tree, 0, 0)),
-	              figure_count(c, after),
+	              figure_count(c, after, d->count_name),
 	              figure_percent(e, after, frametree_total(tree, 0, 1)));
-	xml_string(d->out, d->count_name);
-	output_printf(d->out, "; change %s, ", figure_change(f, before, after));
+	put_unit(d);
+	output_printf(d->out, "; change %s, ", figure_change(f, before, after, d->count_name));
 	output_printf(d->out, "%s)</title>", figure_relative(a, before, after));
 }
 
@@ -325,14 +334,17 @@ static void total_line(const struct drawing *d, struct buf *line)
 	        {"host", "host "},
 	        {"command", "command "},
 	};
+	bool is_time = figure_is_time(d->count_name);
+	const char *blank = is_time ? "" : " ", *unit = is_time ? "" : d->count_name;
 	char a[FIGURE_TEXT], b[FIGURE_TEXT];
 	char *total;
 
 	if (tree->nr_columns == 2)
-		total = mem_printf("%s → %s %s", figure_count(a, frametree_total(tree, 0, 0)),
-		                   figure_count(b, frametree_total(tree, 0, 1)), d->count_name);
+		total = mem_printf(
+		        "%s → %s%s%s", figure_count(a, frametree_total(tree, 0, 0), d->count_name),
+		        figure_count(b, frametree_total(tree, 0, 1), d->count_name), blank, unit);
 	else
-		total = mem_printf("%s %s", figure_count(a, d->whole), d->count_name);
+		total = mem_printf("%s%s%s", figure_count(a, d->whole, d->count_name), blank, unit);
 	add_part(line, "", total);
 	free(total);
 	for (size_t i = 0; header && i < ARRAY_SIZE(fields); i++)
@@ -359,9 +371,11 @@ static void honesty_line(const struct drawing *d, struct buf *line)
 		free(label);
 	}
 	if (d->layout->nr_pruned) {
-		char *text = mem_printf("frames below %s %s are gathered as %s",
-		                        figure_count(figure, d->layout->threshold), d->count_name,
-		                        THIN_NAME);
+		bool is_time = figure_is_time(d->count_name);
+		char *text =
+		        mem_printf("frames below %s%s%s are gathered as %s",
+		                   figure_count(figure, d->layout->threshold, d->count_name),
+		                   is_time ? "" : " ", is_time ? "" : d->count_name, THIN_NAME);
 
 		add_part(line, "", text);
 		free(text);

@@ -21,6 +21,7 @@ struct report {
 	int column; /* that counts */
 	weight_fx whole;
 	bool before; /* two columns */
+	const char *unit;
 };
 
 /* Ties by name, so that the report depends on nothing else. */
@@ -136,14 +137,15 @@ static void put_table(const struct report *r, const char *heading, const struct 
 		weight_fx s = f->self[r->column], t = f->total[r->column];
 
 		put_style(r, heat(r, s));
-		output_printf(r->out, "%14s %8s ", figure_count(self, s),
+		output_printf(r->out, "%14s %8s ", figure_count(self, s, r->unit),
 		              figure_percent(a, s, r->whole));
 		put_style(r, heat(r, t));
-		output_printf(r->out, "%14s %8s", figure_count(total, t),
+		output_printf(r->out, "%14s %8s", figure_count(total, t, r->unit),
 		              figure_percent(b, t, r->whole));
 		put_style(r, "0");
 		if (r->before)
-			output_printf(r->out, " %14s", figure_change(c, f->total[0], f->total[1]));
+			output_printf(r->out, " %14s",
+			              figure_change(c, f->total[0], f->total[1], r->unit));
 		output_string(r->out, "  ");
 		put_name(r, strtab_slice(names, f->name), r->before ? 64 : 49);
 	}
@@ -162,8 +164,9 @@ static void put_frame(const struct report *r, struct layout_frame f)
 	output_printf(r->out, "%8s", figure_percent(percent, total, r->whole));
 	put_style(r, "0");
 	if (r->before)
-		output_printf(r->out, " %12s",
-		              figure_change(change, frametree_total(tree, f.node, 0), total));
+		output_printf(
+		        r->out, " %12s",
+		        figure_change(change, frametree_total(tree, f.node, 0), total, r->unit));
 	output_printf(r->out, "  %*s", (int)indent, "");
 	put_name(r, strtab_slice(&tree->names, frametree_name(tree, f.node)),
 	         10 + indent + (r->before ? 13 : 0));
@@ -258,6 +261,7 @@ void text_write(const struct text_options *options, const struct picture *pictur
 	        .width = options->width ? options->width : terminal_width(out),
 	        .column = tree->nr_columns == 2,
 	        .before = tree->nr_columns == 2,
+	        .unit = picture->count_name ? picture->count_name : "samples",
 	};
 	struct function *functions;
 	char figure[FIGURE_TEXT];
@@ -268,8 +272,8 @@ void text_write(const struct text_options *options, const struct picture *pictur
 	put_style(&r, "1");
 	output_printf(out, "%s", picture->title);
 	put_style(&r, "0");
-	output_printf(out, "\n%s %s\n", figure_count(figure, r.whole),
-	              picture->count_name ? picture->count_name : "samples");
+	output_printf(out, "\n%s%s%s\n", figure_count(figure, r.whole, r.unit),
+	              figure_is_time(r.unit) ? "" : " ", figure_is_time(r.unit) ? "" : r.unit);
 	for (size_t i = 0; picture->header && i < picture->header->nr; i++)
 		output_printf(out, "%s: %s\n", picture->header->fields[i].key,
 		              picture->header->fields[i].value);

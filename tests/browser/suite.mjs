@@ -371,6 +371,13 @@ await test("2^53 + 1 and fractions are exact", async open => {
 	truth(/9,007,199,254,740,994\.5 samples/.test(await shown(page, ".tip")), await shown(page, ".tip"));
 	truth((await page.evaluate(() => flame.folded())).includes("a;b 9007199254740993\n"), "folded");
 });
+await test("time is told in s, ms and us", async open => {
+	const page = await open("times.svg");
+	truth(/^1\.926 s/.test(await page.locator("#fg").innerText().then(t => t.match(/[\d.,]+ s\b/)?.[0] ?? t)), "total");
+	await page.mouse.move(...await centre(page, "read"));
+	truth(/^.*\s*1\.925 s, 99\.9\d% of all/m.test(await shown(page, ".tip")), await shown(page, ".tip"));
+	truth((await page.evaluate(() => flame.folded())).includes("piper;read 1925012.186\n"), "folded text keeps microseconds");
+});
 await test("10,000 rows scroll and zoom (B37)", async open => {
 	const page = await open("deep.svg");
 	await page.evaluate(i => flame.go({ z: i }), 9000);

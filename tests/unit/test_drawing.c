@@ -56,21 +56,66 @@ Test(drawing, fit_cuts_between_code_points)
 	}
 }
 
+Test(drawing, figures_of_time)
+{
+	static const struct {
+		const char *unit;
+		uint64_t thousandths;
+		const char *text;
+	} rows[] = {
+	        {"microseconds", 0, "0 us"},
+	        {"microseconds", 1, "0.001 us"},
+	        {"microseconds", 999999, "999.999 us"},
+	        {"microseconds", 1000000, "1.000 ms"},
+	        {"microseconds", 30146559, "30.147 ms"},
+	        {"microseconds", 1925012186, "1.925 s"},
+	        {"microseconds", 86400000000000, "86,400.000 s"},
+	        {"nanoseconds", 1500000, "1.500 us"},
+	        {"nanoseconds", 1500000000, "1.500 ms"},
+	        {"samples", 1500, "1.5"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char out[FIGURE_TEXT];
+
+		figure_count(out, (weight_fx)rows[i].thousandths * (WEIGHT_ONE / 1000),
+		             rows[i].unit);
+		cr_assert_str_eq(out, rows[i].text, "row %zu: %s", i, out);
+	}
+}
+
+Test(drawing, waits_are_blue_and_their_kernel_part_apart)
+{
+	struct slice user = {"read", 4}, kernel = {"read_[k]", 8}, why = {"[sleeping]", 10};
+	uint32_t a = palette_colour(PALETTE_WAIT, NULL, user);
+	uint32_t b = palette_colour(PALETTE_WAIT, NULL, kernel);
+	uint32_t c = palette_colour(PALETTE_HOT, NULL, why);
+
+	/* more blue than red, and blue in a picture of anything */
+	cr_assert((a & 0xff) > (a >> 16 & 0xff), "%06x", a);
+	cr_assert((b & 0xff) > (b >> 16 & 0xff), "%06x", b);
+	cr_assert((c & 0xff) > (c >> 16 & 0xff), "%06x", c);
+	/* the kernel's are violet: their red is above their green */
+	cr_assert((a >> 16 & 0xff) < (a >> 8 & 0xff), "%06x", a);
+	cr_assert((b >> 16 & 0xff) >= (b >> 8 & 0xff), "%06x", b);
+}
+
 Test(drawing, figures)
 {
 	char out[FIGURE_TEXT];
 
-	cr_assert_str_eq(figure_count(out, weight_from_u64(UINT64_MAX)),
+	cr_assert_str_eq(figure_count(out, weight_from_u64(UINT64_MAX), "samples"),
 	                 "18,446,744,073,709,551,615");
-	cr_assert_str_eq(figure_count(out, weight_from_u64(1234) + WEIGHT_ONE / 2), "1,234.5");
+	cr_assert_str_eq(figure_count(out, weight_from_u64(1234) + WEIGHT_ONE / 2, NULL),
+	                 "1,234.5");
 	cr_assert_str_eq(figure_percent(out, 1, 3), "33.33%");
 	cr_assert_str_eq(figure_percent(out, 2, 3), "66.67%");
 	cr_assert_str_eq(
 	        figure_percent(out, weight_from_u64(UINT64_MAX), weight_from_u64(UINT64_MAX)),
 	        "100.00%");
 	cr_assert_str_eq(figure_percent(out, 5, 0), "0.00%");
-	cr_assert_str_eq(figure_change(out, weight_from_u64(5), weight_from_u64(2)), "-3");
-	cr_assert_str_eq(figure_change(out, 7, 7), "0");
+	cr_assert_str_eq(figure_change(out, weight_from_u64(5), weight_from_u64(2), NULL), "-3");
+	cr_assert_str_eq(figure_change(out, 7, 7, NULL), "0");
 	cr_assert_str_eq(figure_relative(out, weight_from_u64(2), weight_from_u64(4)), "+100.00%");
 	cr_assert_str_eq(figure_relative(out, 0, 4), "new");
 	cr_assert_str_eq(figure_relative(out, 4, 0), "gone");
