@@ -101,38 +101,41 @@ static int choose_switches(struct reader *reader, const struct timing_options *o
 	return 0;
 }
 
+static struct event *find_event(const struct reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->events.nr; i++)
+		if (event_matches(reader->events.at[i], name))
+			return reader->events.at[i];
+	return NULL;
+}
+
 /* "enter,exit"; a name may hold commas, as paths of probes do. */
 static int choose_pair(struct reader *reader, const char *pair, struct choice *choice,
                        struct err *err)
 {
-	struct events *events = &reader->events;
-	char *name = mem_strdup(pair);
-	int result = -1;
+	struct event *enter = NULL, *leave = NULL;
+	const char *rest = NULL;
 
-	for (const char *comma = strchr(pair, ','); comma && !choice->leave;
+	for (const char *comma = strchr(pair, ','); comma && !leave;
 	     comma = strchr(comma + 1, ',')) {
-		name[comma - pair] = '\0';
-		choice->enter = NULL;
-		for (size_t i = 0; i < events->nr; i++) {
-			struct event *event = events->at[i];
+		char *name = mem_strndup(pair, (size_t)(comma - pair));
+		struct event *found = find_event(reader, name);
 
-			if (!choice->enter && event_matches(event, name))
-				choice->enter = event;
-			if (!choice->leave && event_matches(event, comma + 1))
-				choice->leave = event;
-		}
-		name[comma - pair] = ',';
+		free(name);
+		if (!found)
+			continue;
+		enter = found;
+		rest = comma + 1;
+		leave = find_event(reader, rest);
 	}
-	name[strcspn(name, ",")] = '\0';
-	if (!choice->enter || !choice->leave) {
-		no_such_event(reader, choice->enter ? pair + strlen(name) + 1 : name, err);
-	} else {
-		events->at[choice->enter->index]->is_selected = true;
-		events->at[choice->leave->index]->is_selected = true;
-		result = 0;
-	}
-	free(name);
-	return result;
+	if (!enter)
+		return no_such_event(reader, pair, err);
+	if (!leave)
+		return no_such_event(reader, rest, err);
+	enter->is_selected = leave->is_selected = true;
+	choice->enter = enter;
+	choice->leave = leave;
+	return 0;
 }
 
 void choose_instead(struct reader *reader, const struct event *event)

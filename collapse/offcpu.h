@@ -17,11 +17,10 @@
  * The odd cases: where a thread leaves a second time and no return was told,
  * it is taken to have come with the switch before on that CPU, when the one
  * that ran there left unseen (counted in nr_unreturned). An exit forgets a
- * wait that was not over. A return at the same time as the switch, or before it where
- * clocks of CPUs disagree, makes a wait of no length. CPUs do not matter to
- * threads that move between them. What a thread that has exited does last is
- * no wait; an id that is forked again begins anew. The idle task (tid 0)
- * never waits.
+ * wait that was not over. A return at the time of the switch makes a wait of
+ * no length, which counts. CPUs do not matter to threads that move between
+ * them. What a thread that has exited does last is no wait; an id that is
+ * forked again begins anew. The idle task (tid 0) never waits.
  */
 #ifndef COLLAPSE_OFFCPU_H
 #define COLLAPSE_OFFCPU_H

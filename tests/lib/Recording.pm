@@ -110,6 +110,14 @@ sub lost_samples { my ($s, $nr, $time) = @_;
 	$s->record(13, 0, $s->u64($nr) . $s->trailer($time)) }
 sub throttle { my ($s, $time) = @_;
 	$s->record(5, 0, $s->u64($time, 1, 1) . $s->trailer($time)) }
+# in or out; preempt: the thread could have gone on
+sub switch { my ($s, $way, $pid, $tid, $time, %o) = @_;
+	$s->record(14, ($way eq 'out' ? 0x2000 : 0) | ($o{preempt} ? 0x4000 : 0),
+		$s->trailer($time, tid => [$pid, $tid], %o)) }
+# what the fields of sched:sched_switch, sched_waking and raw_syscalls hold
+sub raw_switch { my ($s, $state, $next) = @_; pack('x32 Q< x16 l< x4', $state, $next) }
+sub raw_waking { my ($s, $tid) = @_; pack('x24 l< x8', $tid) }
+sub raw_syscall { my ($s, $nr) = @_; pack('x8 q< x4', $nr) }
 sub round { my $s = shift; $s->record(68, 0, '') }
 sub update_name { my ($s, $id, $name) = @_;
 	$s->record(78, 0, $s->u64(2, $id) . $s->text($name)) }
