@@ -19,19 +19,20 @@ check "timehist prints perf's lines" test \
 	"$(/usr/bin/diff <(grep -v '\[-1' "$work/theirs") <(grep -v '\[-1' "$work/ours") | grep -c '^[<>]')" = 0
 check "of which there are many" test "$(wc -l <"$work/ours")" -gt 500
 
-# perf tells of a wait at the switch after it, and no more knows who it is when
-# that one is the last: what began then is left out here too
+# perf tells of a wait at the switch after it, under the name that the thread
+# has by then, and no more knows who it is when that one is the last: what is
+# before the first and after the last of these lines is left out on both sides
 sum_of() { # FIELD THREAD
-	awk -v f="$1" -v name="$2" 'index($0, " " name "[") { split($0, part, "]"); split(part[3], v, " "); sum += v[f] } END { printf "%.0f", sum * 1000 }' "$work/theirs"
+	awk -v f="$1" -v name="$2" 'index($0, " " name "[") && nr++ { split($0, part, "]"); split(part[3], v, " "); sum += v[f] } END { printf "%.0f", sum * 1000 }' "$work/theirs"
 }
 for thread in sleeper piper locker holder reader; do
 	waited=$(sum_of 1 $thread)
 	delayed=$(sum_of 2 $thread)
-	last=$(awk -v name=$thread 'index($0, " " name "[") { t = $1 } END { print t }' "$work/theirs")
-	ours=$(collapse -q --off-cpu --comm $thread --time ",$last" "$work/sched" | folded_sum)
+	between=$(awk -v name=$thread 'index($0, " " name "[") { if (!first) first = $1; last = $1 } END { print first "," last }' "$work/theirs")
+	ours=$(collapse -q --off-cpu --comm $thread --time "$between" "$work/sched" | folded_sum)
 	check "$thread waited $waited us by perf, $ours here" \
 		awk -v a="$waited" -v b="$ours" 'BEGIN { d = a - b; exit !(d < a / 100 && d > -a / 100) }'
-	ours=$(collapse -q --run-queue --format histogram-json --comm $thread --time ",$last" "$work/sched" | sed -n 's/.*"sum": \([0-9.]*\).*/\1/p')
+	ours=$(collapse -q --run-queue --format histogram-json --comm $thread --time "$between" "$work/sched" | sed -n 's/.*"sum": \([0-9.]*\).*/\1/p')
 	check "$thread was kept from a CPU for $delayed us by perf, ${ours:-0} here" \
 		awk -v a="$delayed" -v b="$ours" 'BEGIN { d = a - b; exit !(d < a / 100 + 20 && d > -a / 100 - 20) }'
 done
