@@ -321,6 +321,20 @@ static int open_signal_sampler(struct run *run, struct err *err)
 	                   settings->wall, settings->target.command[0], err);
 }
 
+/* Waits are seen by the kernel alone; what a user can have without it. */
+static int add_remedy(struct err *err)
+{
+	struct err refusal = *err;
+	int code = err->code;
+
+	err_set(err,
+	        "%s; without it, what samples the waits of a command by its clock: "
+	        "collect --wall -- COMMAND",
+	        refusal.text);
+	err->code = code;
+	return -1;
+}
+
 /* Opens events, or prepares the other sampler; the command is forked by then. */
 static int open_sampler(struct run *run, struct err *err)
 {
@@ -355,6 +369,8 @@ static int open_sampler(struct run *run, struct err *err)
 		return -1;
 	if (recorder_open(recorder, err) == 0)
 		return recorder_enable(recorder, err);
+	if (settings->off_cpu && (err->code == EACCES || err->code == EPERM))
+		return add_remedy(err);
 	/* a command can be sampled without perf events, if nothing else was asked for */
 	if (!settings->target.command || settings->target.system ||
 	    settings->sampler != SAMPLER_ANY || !settings->events.at[0].is_default ||

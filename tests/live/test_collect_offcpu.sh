@@ -8,8 +8,30 @@ if [ "$(id -u)" != 0 ] || ! can_sample; then
 	exit 0
 fi
 gcc -O1 -o "$work/naps" -xc - <<'NAPS'
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
+__attribute__((noinline)) static int await_condition(void)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+	pthread_mutex_lock(&mutex);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (until.tv_nsec + 50000000) / 1000000000;
+	until.tv_nsec = (until.tv_nsec + 50000000) % 1000000000;
+	return pthread_cond_timedwait(&condition, &mutex, &until);
+}
+__attribute__((noinline)) static long await_timer(void)
+{
+	struct itimerspec in = {.it_value = {0, 50000000}};
+	int fd = timerfd_create(CLOCK_MONOTONIC, 0);
+	long ticks;
+	timerfd_settime(fd, 0, &in, 0);
+	return read(fd, &ticks, sizeof(ticks)) + close(fd);
+}
 __attribute__((noinline)) static double nap(void)
 {
 	struct timespec pause = {0, 20000000}, before, after;
@@ -23,6 +45,8 @@ int main(void)
 	double slept = 0;
 	for (int i = 0; i < 20; i++)
 		slept += nap();
+	if (await_condition() + await_timer() < 0)
+		return 1;
 	fprintf(stderr, "slept %.0f us\n", slept);
 	return 0;
 }
@@ -35,10 +59,15 @@ check "off-CPU time of nap() is what the program measured, within 3 %" awk -v sl
 	END { print sum, slept; exit !(slept > 0 && sum > .97 * slept && sum < 1.01 * slept) }' "$work/folded"
 check "off-CPU stacks are whole through libc" \
 	awk '!/^#/ && /nanosleep/ { nr++; if (/_start;.*;main;nap/) whole++ } END { exit !(nr > 0 && nr == whole) }' "$work/folded"
+for call in await_condition:pthread_cond_timedwait await_timer:read; do
+	check "the wait of ${call#*:} stands whole below main, and is 50 ms long" awk -v by="${call%:*}" -v name="${call#*:}" '
+		$0 ~ "_start;.*;main;" by ";.*" name && $NF > 49000 && $NF < 60000 { nr++ } END { exit nr != 1 }' "$work/folded"
+done
 timeout 60 perf script -i - -F comm,event,period,trace <"$work/data" >"$work/script" 2>/dev/null
 check "perf script reads waits, their length and why" awk '
 	/^naps.*offcpu-time: .*prev_state=S/ && $2 > 20000000 && $2 < 40000000 { nr++ } END { print nr; exit nr != 20 }' "$work/script"
-collect -q --off-cpu --min-block 0 -o "$work/data" -- "$work/naps" 2>/dev/null
+collect -q --off-cpu --min-block 0 -o "$work/data" -- "$work/naps" 2>"$work/said"
+slept=$(sed -n 's/^slept \([0-9]*\) us/\1/p' "$work/said")
 check "with --min-block 0 perf script reads every switch" \
 	grep -q 'PERF_RECORD_SWITCH IN' <(timeout 60 perf script -i - --show-switch-events <"$work/data" 2>/dev/null)
 check "and collapse finds the same waits in them" awk -v slept="$slept" '
@@ -56,7 +85,16 @@ check "with -F: on-CPU samples as well" awk '
 	' <(timeout 60 perf script -G -F event -i - <"$work/data" 2>/dev/null)
 chmod 755 "$work"
 cp "$BIN/collect" "$work/tool"
+mkdir -m 777 "$work/own"
+if setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+perfmon --ambient-caps=+perfmon true 2>/dev/null; then
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+perfmon --ambient-caps=+perfmon \
+		"$work/tool" -q --off-cpu -o "$work/own/data" -- "$work/naps" 2>/dev/null
+	check "a user who may sample the kernel has whole stacks without tracefs" awk '
+		/_start;.*;main;nap/ { sum += $NF } END { print sum; exit !(sum > 390000) }' <(collapse -q --off-cpu "$work/own/data")
+fi
 if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 2 ]; then
 	expect "an ordinary user is told what it needs" 2 "with its kernel half is not permitted: kernel.perf_event_paranoid is" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$work/tool" --off-cpu -o /dev/null -- true
+	expect "and what works without" 2 "samples the waits of a command by its clock: collect --wall -- COMMAND" \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$work/tool" --off-cpu -o /dev/null -- true
 fi

@@ -38,7 +38,7 @@ for thread in sleeper piper locker holder reader; do
 done
 
 # ---- perf trace -s ----
-timeout 60 perf trace record -o "$work/calls" "$BUILD/samples/waits" 1 "$work/file" >/dev/null 2>&1 || {
+timeout 60 perf trace record -B -N -o "$work/calls" "$BUILD/samples/waits" 1 "$work/file" >/dev/null 2>&1 || {
 	skip "times: perf trace cannot record here"
 	exit 0
 }
