@@ -85,6 +85,9 @@ static void tell_existing(struct run *run)
 	struct procmaps maps;
 
 	procmaps_init(&maps, &run->rec, attr->mmap_data, attr->build_id);
+	maps.namespaces = attr->namespaces;
+	if (attr->cgroup)
+		procmaps_cgroups(&maps);
 	if (!settings->events.at[0].attr.exclude_kernel && !procmaps_kernel(&maps))
 		msg_warn("kernel addresses are hidden (kernel.kptr_restrict is not 0): kernel "
 		         "frames "
@@ -359,6 +362,7 @@ static int open_sampler(struct run *run, struct err *err)
 	        .rec = &run->rec,
 	        .ring_size = settings->ring_size,
 	        .switches = settings->off_cpu,
+	        .namespaces = settings->namespaces,
 	        .hold = settings->delay_ns || settings->switched,
 	};
 	if (settings->off_cpu && settings->min_block_ns) {

@@ -27,6 +27,7 @@ enum {
 	OPT_WEIGHT,
 	OPT_BRANCH,
 	OPT_NO_INHERIT,
+	OPT_NAMESPACES,
 	OPT_DURATION,
 	OPT_DELAY,
 	OPT_SWITCH_ON,
@@ -69,6 +70,7 @@ static const struct opt table[] = {
         {OPT_DATA, 'd', "data", NULL, "also record data addresses"},
         {OPT_WEIGHT, 'W', "weight", NULL, "also record the weight of each access"},
         {OPT_BRANCH, 'b', "branch-any", NULL, "also record the branches taken"},
+        {OPT_NAMESPACES, 0, "namespaces", NULL, "also record the namespaces of each process"},
         {OPT_DURATION, 0, "duration", "TIME", "stop after 10, 500ms, 2m, ..."},
         {OPT_DELAY, 'D', "delay", "TIME", "take samples only after this time"},
         {OPT_SWITCH_ON, 0, "switch-on", "SIGNAL", "SIGUSR1 starts and stops taking samples"},
@@ -171,6 +173,9 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		return 0;
 	case OPT_NO_INHERIT:
 		sampling->inherit = false;
+		return 0;
+	case OPT_NAMESPACES:
+		settings->namespaces = true;
 		return 0;
 	case OPT_DURATION:
 		if (num_parse_duration(arg, &settings->duration_ns) < 0 || !settings->duration_ns)

@@ -31,6 +31,7 @@ struct settings {
 	bool wall;
 	bool off_cpu;
 	uint64_t min_block_ns; /* of off_cpu: shorter waits are added up */
+	bool namespaces;
 	bool freq_given;
 	bool counting;
 	enum count_format count_format;

@@ -2,6 +2,7 @@
 #include "collect/procmaps.h"
 
 #include "collect/buildid.h"
+#include "collect/cgroups.h"
 #include "collect/procfile.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -203,6 +204,23 @@ static void add_threads(struct procmaps *maps, uint32_t pid)
 		closedir(dir);
 }
 
+/* Threads may have namespaces of their own, which only the kernel's records tell. */
+static void add_namespaces(struct procmaps *maps, uint32_t pid)
+{
+	/* in the order of enum perf_event_ns, linux/perf_event.h */
+	static const char *const names[] = {"net", "uts", "ipc", "pid", "user", "mnt", "cgroup"};
+	struct recout_namespace found[ARRAY_SIZE(names)] = {{0}};
+	struct stat st;
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(path, sizeof(path), "/proc/%u/ns/%s", pid, names[i]);
+		if (stat(path, &st) == 0)
+			found[i] = (struct recout_namespace){st.st_dev, st.st_ino};
+	}
+	recout_namespaces(maps->rec, pid, pid, found, ARRAY_SIZE(found));
+}
+
 /*
  * The fields after the comm of /proc/PID/stat. Source: proc(5): the comm is in
  * parentheses and may hold any byte, so its end is the last ")".
@@ -242,6 +260,8 @@ void procmaps_process(struct procmaps *maps, uint32_t pid)
 	recout_comm(maps->rec, pid, pid, comm);
 	maps->nr_processes++;
 	maps->nr_threads++;
+	if (maps->namespaces)
+		add_namespaces(maps, pid);
 	if (is_kernel)
 		return;
 	add_maps(maps, pid);
@@ -266,6 +286,20 @@ void procmaps_all(struct procmaps *maps, void (*between)(void *), void *arg)
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* ---- control groups ---- */
+
+static void add_cgroup(uint64_t id, const char *path, void *arg)
+{
+	/* a record has 16 bits of size, and folders may nest deeper than that */
+	if (strlen(path) < 4096)
+		recout_cgroup(arg, id, path);
+}
+
+void procmaps_cgroups(struct procmaps *maps)
+{
+	cgroups_each(add_cgroup, maps->rec);
 }
 
 /* ---- kernel ---- */

@@ -18,6 +18,7 @@
 struct procmaps {
 	struct recout *rec;
 	bool data_maps;              /* also maps that are not executable: .eh_frame is in those */
+	bool namespaces;             /* also the namespaces of each process */
 	bool build_ids;              /* identify files by build-id where they have one */
 	struct buf text;             /* scratch */
 	struct procmaps_file *files; /* hash table: build-ids of files seen */
@@ -30,6 +31,9 @@ void procmaps_release(struct procmaps *maps);
 
 /* The kernel's text and its modules; false where addresses are hidden (kptr_restrict). */
 bool procmaps_kernel(struct procmaps *maps);
+
+/* The control groups there are. */
+void procmaps_cgroups(struct procmaps *maps);
 
 /* One process with its threads; gone processes leave nothing behind. */
 void procmaps_process(struct procmaps *maps, uint32_t pid);

@@ -47,6 +47,8 @@ static bool give_up_feature(struct event_list *events)
 	GIVE_UP(first->read_format & PERF_FORMAT_LOST,
 	        attr->read_format &= ~(uint64_t)PERF_FORMAT_LOST)
 	GIVE_UP(first->build_id, attr->build_id = 0)
+	GIVE_UP(events_tracker(events)->attr.cgroup, attr->cgroup = 0;
+	        attr->sample_type &= ~(uint64_t)PERF_SAMPLE_CGROUP)
 	GIVE_UP(first->ksymbol, attr->ksymbol = 0)
 	GIVE_UP(first->use_clockid, attr->use_clockid = 0; attr->clockid = 0)
 #undef GIVE_UP
@@ -224,6 +226,8 @@ static void set_tracking(struct recorder *recorder)
 	first->mmap = first->mmap2 = 1;
 	first->build_id = 1;
 	first->ksymbol = 1;
+	first->cgroup = 1;
+	first->namespaces = recorder->namespaces;
 	first->context_switch = recorder->switches;
 	/* unwinders read .eh_frame through maps that are not executable */
 	first->mmap_data = recorder->sampling->stack_size > 0;

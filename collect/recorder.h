@@ -29,6 +29,7 @@ struct recorder {
 	size_t ring_size; /* data bytes of each ring; 0 = as sampling needs */
 	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
 	bool switches;    /* also record when threads leave a CPU and come back */
+	bool namespaces;  /* also record the namespaces of each task */
 	bool hold;        /* samples are not taken until recorder_resume */
 	struct holdback *holdback; /* writes of switches what holdback.h says; or NULL */
 

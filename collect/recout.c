@@ -466,6 +466,25 @@ void recout_fork(struct recout *rec, uint32_t pid, uint32_t ppid, uint32_t tid, 
 	end_with_trailer(rec, pid, tid);
 }
 
+void recout_cgroup(struct recout *rec, uint64_t id, const char *path)
+{
+	begin(rec, PERF_RECORD_CGROUP, 0);
+	add_u64(rec, id);
+	add_text(rec, path);
+	end_with_trailer(rec, 0, 0);
+}
+
+void recout_namespaces(struct recout *rec, uint32_t pid, uint32_t tid,
+                       const struct recout_namespace *at, size_t nr)
+{
+	begin(rec, PERF_RECORD_NAMESPACES, 0);
+	add_u32(rec, pid);
+	add_u32(rec, tid);
+	add_u64(rec, nr);
+	buf_add(&rec->record, at, nr * sizeof(*at));
+	end_with_trailer(rec, pid, tid);
+}
+
 void recout_map(struct recout *rec, const struct recout_map *map)
 {
 	/* PROT_EXEC is 4 */

@@ -91,6 +91,15 @@ void recout_sample_time(struct recout *rec, uint64_t first_ns, uint64_t last_ns)
 void recout_comm(struct recout *rec, uint32_t pid, uint32_t tid, const char *comm);
 void recout_fork(struct recout *rec, uint32_t pid, uint32_t ppid, uint32_t tid, uint32_t ptid);
 
+void recout_cgroup(struct recout *rec, uint64_t id, const char *path);
+
+/* One of the namespaces of a task, in the order of enum perf_event_ns of linux/perf_event.h. */
+struct recout_namespace {
+	uint64_t device, inode;
+};
+void recout_namespaces(struct recout *rec, uint32_t pid, uint32_t tid,
+                       const struct recout_namespace *at, size_t nr);
+
 struct recout_map {
 	uint32_t pid, tid;
 	uint64_t start, size, offset;

@@ -166,6 +166,7 @@ static void apply_event(const struct sampling *sampling, struct event *event)
 		attr->sample_period = 1;
 		return;
 	}
+	attr->sample_type |= PERF_SAMPLE_CGROUP;
 	attr->exclude_kernel |= sampling->only_user;
 	attr->exclude_user |= sampling->only_kernel;
 	attr->exclude_hv |= sampling->only_user || sampling->only_kernel;

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collect/target.h"
 
+#include "collect/cgroups.h"
 #include "collect/procfile.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -287,78 +288,10 @@ bool target_has_cpu(const struct target *target, int cpu)
 	return false;
 }
 
-/* ---- control groups ---- */
-
-/* Where version 2 of control groups is mounted; the caller frees; NULL = nowhere. */
-static char *cgroup_mount(void)
-{
-	FILE *file = fopen("/proc/self/mounts", "re");
-	char line[4096], *found = NULL;
-
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		char *state = NULL, *device = strtok_r(line, " ", &state),
-		     *place = strtok_r(NULL, " ", &state), *type = strtok_r(NULL, " ", &state);
-
-		if (device && place && type && strcmp(type, "cgroup2") == 0)
-			found = mem_strdup(place);
-	}
-	if (file)
-		fclose(file);
-	return found;
-}
-
-/*
- * The folder whose name holds the id of a container, as docker-ID.scope and
- * ID do. Looks depth levels deep. The caller frees.
- */
-/* NOLINTNEXTLINE(misc-no-recursion): as deep as depth says */
-static char *find_container(const char *folder, const char *id, int depth)
-{
-	DIR *dir = depth > 0 ? opendir(folder) : NULL;
-	struct dirent *entry;
-	char *found = NULL;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		char *path;
-
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-			continue;
-		path = mem_printf("%s/%s", folder, entry->d_name);
-		found = strstr(entry->d_name, id) ? mem_strdup(path) :
-		                                    find_container(path, id, depth - 1);
-		free(path);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
 int target_cgroup(struct target *target, const char *name, struct err *err)
 {
-	char *mount = cgroup_mount(), *path;
-	int fd;
-
-	if (!mount)
-		return err_set(
-		        err,
-		        "-G needs control groups of version 2, which are not mounted; as root: "
-		        "mount -t cgroup2 none /sys/fs/cgroup");
-	if (strncmp(name, mount, strlen(mount)) == 0)
-		path = mem_strdup(name);
-	else
-		path = mem_printf("%s/%s", mount, name);
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && strlen(name) >= 8 && !strchr(name, '/')) {
-		free(path);
-		path = find_container(mount, name, 8);
-		fd = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	}
-	free(path);
-	if (fd < 0)
-		err_set(err, "there is no control group '%s' below %s", name, mount);
-	free(mount);
-	target->cgroup_fd = fd;
-	return fd < 0 ? -1 : 0;
+	target->cgroup_fd = cgroups_open(name, err);
+	return target->cgroup_fd < 0 ? -1 : 0;
 }
 
 /* ---- the command ---- */

@@ -139,8 +139,12 @@ check "dwarf: perf unwinds to main" awk '/main\+/ { nr++ } END { exit !(nr > 300
 
 # ---- delay, switches, control groups, a flight recorder ----
 collect -q -F 499 -D 400ms --call-graph fp -o "$work/delay" -- "$work/spin" 1
-check "-D: fewer samples, and their names" awk -v nr="$(nr_samples "$work/delay")" -v all=499 \
-	'BEGIN { print nr; exit !(nr > 20 && nr < 0.9 * all) }'
+check "-D: the first sample comes that long after the start" awk '
+	{ for (i = 1; i <= NF && $i !~ /^[0-9]+\.[0-9]+:$/; i++) continue; time = $i + 0 }
+	/PERF_RECORD_COMM exec: spin/ { start = time }
+	!/PERF_RECORD/ && time { first = first ? first : time; nr++ }
+	END { print first - start, nr; exit !(start && first - start > 0.38 && nr > 20) }
+	' <(script --show-task-events -G -F comm,tid,time,event <"$work/delay")
 check "-D: frames are named although the maps came before" grep -q outer <(script -F comm,ip,sym <"$work/delay")
 collect -F 499 -a --call-graph fp --switch-on SIGUSR1 -o "$work/switched" 2>"$work/err" &
 pid=$!
@@ -181,12 +185,25 @@ if [ "$(id -u)" = 0 ]; then
 		collect -q -F 499 -G flame-test --duration 0.7 --call-graph fp -o "$work/members"
 		check "-G: only members" [ "$(script -G -F comm <"$work/members" | sort -u | tr -d ' \n')" = spin ]
 		expect "-G: no such group" 64 "no control group 'nosuch' below" collect -G nosuch -o "$work/x"
+		collect -q -F 499 -a --call-graph fp -o "$work/all" -- sh -c "
+			mkdir '$work/cgroup/flame-new' && echo \$\$ >'$work/cgroup/flame-new/cgroup.procs' && exec '$work/spin' 1"
 		wait $pid
-		rmdir "$work/cgroup/flame-test"
+		rmdir "$work/cgroup/flame-test" "$work/cgroup/flame-new"
+		collapse -q --by cgroup "$work/all" >"$work/folded" 2>/dev/null
+		check "control groups: one that there was before, by name" grep -q '^/flame-test;.*hot' "$work/folded"
+		check "control groups: one made meanwhile, by name" grep -q '^/flame-new;.*hot' "$work/folded"
+		check "control groups: no sample without a name" sh -c "! grep -q 'unknown cgroup' '$work/folded'"
 		umount "$work/cgroup"
 	else
 		skip "-G: control groups cannot be mounted here"
 	fi
+fi
+if collect -q --namespaces -F 99 -a -o "$work/all" -- unshare -n true 2>/dev/null; then
+	script --show-namespace-events <"$work/all" | sed -n 's/.*NAMESPACES \([0-9]*\)\/.*/\1/p' >"$work/pids"
+	check "--namespaces: of what ran before, and of what starts" awk -v self=$$ '
+		$1 == self { before = 1 } $1 > self { after = 1 } END { exit !(before && after) }' "$work/pids"
+else
+	skip "--namespaces: not permitted here"
 fi
 check "a terminal shows progress" grep -q 'samples, .* lost, .* MB' \
 	<(command script -qec "collect -a -F 99 --duration 1.2 -o /dev/null" /dev/null)
