@@ -7,6 +7,7 @@
 #include "collect/count.h"
 #include "collect/countout.h"
 #include "collect/holdback.h"
+#include "collect/follow.h"
 #include "collect/options.h"
 #include "collect/procmaps.h"
 #include "collect/recorder.h"
@@ -40,8 +41,8 @@ struct run {
 	bool progress; /* stderr is a terminal that wants to know */
 	struct recout rec;
 	int signal_fd;
-	bool reader_gone;   /* writing failed with EPIPE */
-	int command_status; /* as of waitpid(2) */
+	struct follow follow; /* used where settings->follow is set */
+	int command_status;   /* as of waitpid(2) */
 	bool command_ended;
 	uint64_t start_ns, stop_ns;
 	uint64_t resume_ns; /* when samples begin to be taken; 0 = they are, or a signal decides */
@@ -64,7 +65,16 @@ static uint64_t capabilities_to_keep(const struct settings *settings)
 {
 	bool to_file = settings->output && strcmp(settings->output, "-") != 0;
 
-	return to_file ? CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) : 0;
+	uint64_t keep = to_file ? CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) : 0;
+
+	if (!settings->follow)
+		return keep;
+	/* processes yet to come are opened, and what they have mapped is read, as at the start */
+	keep |= CAPS_BIT(CAP_PERFMON) | CAPS_BIT(CAP_SYS_PTRACE) | CAPS_BIT(CAP_DAC_READ_SEARCH);
+	for (size_t i = 0; i < settings->events.nr; i++)
+		if (settings->events.at[i].probe || !caps_has(CAP_PERFMON))
+			keep |= CAPS_BIT(CAP_SYS_ADMIN);
+	return keep;
 }
 
 /* ---- recording ---- */
@@ -77,6 +87,14 @@ static void between_processes(void *arg)
 	recout_flush(&run->rec);
 }
 
+static void init_procmaps(struct run *run, struct procmaps *maps)
+{
+	const struct perf_event_attr *attr = &events_tracker(&run->settings->events)->attr;
+
+	procmaps_init(maps, &run->rec, attr->mmap_data, attr->build_id);
+	maps->namespaces = attr->namespaces;
+}
+
 /* Tells what existed before; the rings fill meanwhile and are read now and then. */
 static void tell_existing(struct run *run)
 {
@@ -84,8 +102,7 @@ static void tell_existing(struct run *run)
 	const struct perf_event_attr *attr = &events_tracker(&run->settings->events)->attr;
 	struct procmaps maps;
 
-	procmaps_init(&maps, &run->rec, attr->mmap_data, attr->build_id);
-	maps.namespaces = attr->namespaces;
+	init_procmaps(run, &maps);
 	if (attr->cgroup)
 		procmaps_cgroups(&maps);
 	if (!settings->events.at[0].attr.exclude_kernel && !procmaps_kernel(&maps))
@@ -98,6 +115,28 @@ static void tell_existing(struct run *run)
 		procmaps_process(&maps, (uint32_t)settings->target.pids[i]);
 	procmaps_release(&maps);
 	run->recorder.rounds = true;
+}
+
+/* A process of the name that is followed: new to the recording, or not. */
+static void follow_found(int pid, void *arg)
+{
+	struct run *run = arg;
+	struct recorder *recorder = &run->recorder;
+	uint64_t now = recorder_now(recorder);
+	struct procmaps maps;
+	struct err err;
+	int added = recorder_add(recorder, pid, &err);
+
+	if (added < 0)
+		msg_warn("process %d is not recorded: %s", pid, err.text);
+	if (added <= 0)
+		return;
+	/* from here on the kernel tells what changes */
+	run->rec.trailer_ns = now;
+	init_procmaps(run, &maps);
+	procmaps_process(&maps, (uint32_t)pid);
+	procmaps_release(&maps);
+	run->rec.trailer_ns = 0;
 }
 
 /* Takes what the rings hold. False once nobody reads us any more. */
@@ -153,6 +192,8 @@ static int poll_timeout(const struct run *run)
 		next = MIN_OF(next, run->stop_ns);
 	if (run->resume_ns)
 		next = MIN_OF(next, run->resume_ns);
+	if (run->settings->follow && !run->follow.nr_bells)
+		next = MIN_OF(next, now + FOLLOW_SCAN_NS);
 	return next > now ? (int)((next - now + 999999) / 1000000) : 0;
 }
 
@@ -172,17 +213,19 @@ static void show_progress(const struct run *run)
 static void record(struct run *run)
 {
 	struct recorder *recorder = &run->recorder;
-	struct pollfd *fds = mem_alloc((recorder->nr_rings + 1) * sizeof(*fds));
+	struct pollfd *fds =
+	        mem_alloc((recorder->nr_rings + run->follow.nr_bells + 1) * sizeof(*fds));
 	bool stop = false;
 
 	while (!stop) {
-		size_t nr = recorder_pollfds(recorder, fds + 1);
+		size_t nr = recorder_pollfds(recorder, fds + 1), nr_bells;
 
 		/* rings of tasks that ended tell nothing more; a command's end is a signal */
-		if (!nr && run->settings->target.child <= 0)
+		if (!nr && run->settings->target.child <= 0 && !run->settings->follow)
 			break;
 		fds[0] = (struct pollfd){.fd = run->signal_fd, .events = POLLIN};
-		if (poll(fds, (nfds_t)nr + 1, poll_timeout(run)) < 0 && errno != EINTR)
+		nr_bells = follow_pollfds(&run->follow, fds + 1 + nr);
+		if (poll(fds, (nfds_t)(1 + nr + nr_bells), poll_timeout(run)) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents & POLLIN)
 			stop = take_signal(run);
@@ -192,6 +235,8 @@ static void record(struct run *run)
 			run->sampling = true;
 		}
 		recorder_polled(recorder, fds + 1, nr);
+		if (run->settings->follow)
+			follow_look(&run->follow, follow_found, run);
 		if (run->progress)
 			show_progress(run);
 		if (!drain(run) || (run->stop_ns && monotonic_ns() >= run->stop_ns))
@@ -363,6 +408,7 @@ static int open_sampler(struct run *run, struct err *err)
 	        .ring_size = settings->ring_size,
 	        .switches = settings->off_cpu,
 	        .namespaces = settings->namespaces,
+	        .follows = settings->follow,
 	        .hold = settings->delay_ns || settings->switched,
 	};
 	if (settings->off_cpu && settings->min_block_ns) {
@@ -389,6 +435,41 @@ static int open_sampler(struct run *run, struct err *err)
 	return target_fork(&settings->target, stdout_is_ours, err);
 }
 
+static void add_followed(int pid, void *arg)
+{
+	target_add_process(arg, pid);
+}
+
+/*
+ * Waits until there is a process of the name. The bells are there before
+ * /proc is looked through: none can come in between unseen.
+ */
+static int await_first(struct run *run, struct err *err)
+{
+	const struct settings *settings = run->settings;
+	struct target *target = &run->settings->target;
+	struct follow *follow = &run->follow;
+	uint64_t end = settings->duration_ns ? monotonic_ns() + settings->duration_ns : UINT64_MAX;
+	struct pollfd *fds;
+
+	follow_open(follow, settings->follow, target->online, target->nr_online);
+	target_each_named(follow->name, add_followed, target);
+	if (!target->nr_tids)
+		msg_note("waiting for a process named '%s'", follow->name);
+	fds = mem_alloc((follow->nr_bells + 1) * sizeof(*fds));
+	fds[0] = (struct pollfd){.fd = run->signal_fd, .events = POLLIN};
+	while (!target->nr_tids && monotonic_ns() < end) {
+		size_t nr = follow_pollfds(follow, fds + 1);
+
+		poll(fds, (nfds_t)nr + 1, FOLLOW_SCAN_NS / 1000000);
+		if (fds[0].revents & POLLIN && take_signal(run))
+			break;
+		follow_look(follow, add_followed, target);
+	}
+	free(fds);
+	return target->nr_tids ? 0 : err_set(err, "no process named '%s' came", follow->name);
+}
+
 static int start(struct run *run, int argc, char **argv, struct err *err)
 {
 	struct settings *settings = run->settings;
@@ -399,7 +480,8 @@ static int start(struct run *run, int argc, char **argv, struct err *err)
 	run->signal_fd = block_signals(settings);
 	if (run->signal_fd < 0)
 		return err_sys(err, "cannot receive signals");
-	if (target_prepare(&settings->target, err) < 0 || open_sampler(run, err) < 0)
+	if (target_prepare(&settings->target, err) < 0 ||
+	    (settings->follow && await_first(run, err) < 0) || open_sampler(run, err) < 0)
 		return -1;
 	if (settings->target.child > 0 && target_start(&settings->target, err) < 0)
 		return -1;
@@ -443,6 +525,7 @@ static void release(struct run *run)
 	else
 		recorder_release(&run->recorder);
 	holdback_release(&run->holdback);
+	follow_release(&run->follow);
 }
 
 static int run_recording(struct settings *settings, int argc, char **argv)

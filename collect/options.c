@@ -15,6 +15,7 @@ enum {
 	OPT_TID,
 	OPT_CPU,
 	OPT_USER,
+	OPT_FOLLOW,
 	OPT_CGROUP,
 	OPT_EVENT,
 	OPT_FILTER,
@@ -53,6 +54,7 @@ static const struct opt table[] = {
         {OPT_PID, 'p', "pid", "PID,...", "record these processes, all their threads"},
         {OPT_TID, 't', "tid", "TID,...", "record these threads"},
         {OPT_USER, 'u', "uid", "USER", "record the processes of a user"},
+        {OPT_FOLLOW, 0, "follow", "NAME", "record the processes of a name, present and future"},
         {OPT_CGROUP, 'G', "cgroup", "GROUP", "record a control group (path, or a container's id)"},
         {OPT_CPU, 'C', "cpu", "LIST", "record on these CPUs only, such as 0,2-5"},
         {OPT_NO_INHERIT, 'i', "no-inherit", NULL, "leave out threads and children yet to come"},
@@ -136,6 +138,10 @@ static int take_option(struct settings *settings, int id, const char *arg, struc
 		return target_tids(&settings->target, arg, err);
 	case OPT_USER:
 		return target_user(&settings->target, arg, err);
+	case OPT_FOLLOW:
+		settings->follow = arg;
+		settings->target.tasks_named = true;
+		return *arg ? 0 : err_set(err, "--follow names no process");
 	case OPT_CGROUP:
 		return target_cgroup(&settings->target, arg, err);
 	case OPT_CPU:
@@ -297,17 +303,22 @@ int options_parse(struct settings *settings, int argc, char **argv)
 		}
 	}
 	if (settings->whole_machine && settings->target.tasks_named) {
-		msg_error("-a records every process; leave out -a, or -p, -t and -u");
+		msg_error("-a records every process; leave out -a, or -p, -t, -u and --follow");
 		return EXIT_MISUSE;
 	}
 	if (settings->target.command && settings->target.tasks_named) {
-		msg_error("a command is recorded itself; leave out the command, or -p, -t and -u");
+		msg_error("a command is recorded itself; leave out the command, or -p, -t, -u and "
+		          "--follow");
 		return EXIT_MISUSE;
 	}
 	if (settings->sampler == SAMPLER_SIGNAL &&
 	    (!settings->target.command || settings->whole_machine || settings->events.nr)) {
 		msg_error("the signal sampler samples a command by time: leave out -a and -e, and "
 		          "write the command after --");
+		return EXIT_MISUSE;
+	}
+	if (settings->follow && settings->counting) {
+		msg_error("--follow goes with recording, not with --count");
 		return EXIT_MISUSE;
 	}
 	if (settings->nr_runs > 1 && (!settings->target.command || settings->interval_ns)) {

@@ -32,6 +32,7 @@ struct settings {
 	bool off_cpu;
 	uint64_t min_block_ns; /* of off_cpu: shorter waits are added up */
 	bool namespaces;
+	const char *follow; /* record processes of this name, or NULL */
 	bool freq_given;
 	bool counting;
 	enum count_format count_format;

@@ -17,12 +17,14 @@
 struct recorder_slot {
 	int fd;
 	uint32_t event, ring;
+	uint64_t id;
 	int leader_fd; /* -1 outside of groups and for leaders */
 	bool hung;     /* its task has ended */
 };
 
 struct recorder_id {
-	uint64_t id; /* 0 = free */
+	uint64_t id;   /* 0 = free */
+	uint64_t told; /* the one that the stream's header names instead */
 	uint32_t event;
 };
 
@@ -278,9 +280,9 @@ static int open_and_map(struct recorder *recorder, struct err *err)
 	}
 }
 
-static int join_rings(struct recorder *recorder, struct err *err)
+static int join_rings(struct recorder *recorder, size_t first_slot, struct err *err)
 {
-	for (size_t i = 0; i < recorder->nr_slots; i++) {
+	for (size_t i = first_slot; i < recorder->nr_slots; i++) {
 		const struct recorder_slot *slot = &recorder->slots[i];
 		const struct ring *ring = &recorder->rings[slot->ring];
 
@@ -296,38 +298,61 @@ static int join_rings(struct recorder *recorder, struct err *err)
 static struct recorder_id *find_id(const struct recorder *recorder, uint64_t id)
 {
 	for (size_t i = (size_t)(id * 0x9e3779b97f4a7c15 >> 32);; i++) {
-		struct recorder_id *slot = &recorder->ids[i & recorder->nr_ids_mask];
+		struct recorder_id *slot = &recorder->ids[i & recorder->ids_mask];
 
 		if (!slot->id || slot->id == id)
 			return slot;
 	}
 }
 
-static struct event *event_of(const struct recorder *recorder, uint64_t id)
+/* Makes room for the ids of all slots, and forgets those of slots that are closed. */
+static void grow_ids(struct recorder *recorder)
 {
-	struct recorder_id *found = find_id(recorder, id);
+	struct recorder_id *old = recorder->ids;
+	size_t old_size = old ? recorder->ids_mask + 1 : 0, size = 16;
 
-	return found->id ? &recorder->events->at[found->event] : NULL;
+	while (size < recorder->nr_slots * 4)
+		size *= 2;
+	recorder->ids = mem_zalloc(size * sizeof(*recorder->ids));
+	recorder->ids_mask = size - 1;
+	recorder->nr_ids = 0;
+	for (size_t i = 0; i < old_size; i++) {
+		bool is_open = false;
+
+		for (size_t s = 0; s < recorder->nr_slots && old[i].id && !is_open; s++)
+			is_open = recorder->slots[s].id == old[i].id;
+		if (is_open) {
+			*find_id(recorder, old[i].id) = old[i];
+			recorder->nr_ids++;
+		}
+	}
+	free(old);
 }
 
-static int learn_ids(struct recorder *recorder, struct err *err)
+/*
+ * Learns the ids of the slots from first on. Those of the first hour go into
+ * the stream's header; later ones are told as one of those.
+ */
+static int learn_ids(struct recorder *recorder, size_t first_slot, struct err *err)
 {
-	size_t capacity = 16;
-
-	while (capacity < recorder->nr_slots * 2)
-		capacity *= 2;
-	recorder->nr_ids_mask = capacity - 1;
-	recorder->ids = mem_zalloc(capacity * sizeof(*recorder->ids));
-	for (size_t i = 0; i < recorder->nr_slots; i++) {
-		const struct recorder_slot *slot = &recorder->slots[i];
+	for (size_t i = first_slot; i < recorder->nr_slots; i++) {
+		struct recorder_slot *slot = &recorder->slots[i];
 		struct event *event = &recorder->events->at[slot->event];
-		uint64_t id;
 
-		if (ioctl(slot->fd, PERF_EVENT_IOC_ID, &id) < 0)
+		if (ioctl(slot->fd, PERF_EVENT_IOC_ID, &slot->id) < 0)
 			return err_sys(err, "cannot ask for the id of event '%s'", event->name);
-		MEM_GROW(event->ids, event->nr_ids, event->ids_capacity);
-		event->ids[event->nr_ids++] = id;
-		*find_id(recorder, id) = (struct recorder_id){id, slot->event};
+		if (recorder->nr_ids >= recorder->ids_mask / 2)
+			grow_ids(recorder);
+		recorder->nr_ids++;
+		if (!first_slot) {
+			MEM_GROW(event->ids, event->nr_ids, event->ids_capacity);
+			event->ids[event->nr_ids++] = slot->id;
+		}
+		*find_id(recorder, slot->id) = (struct recorder_id){
+		        .id = slot->id,
+		        .told = first_slot ? event->ids[0] : slot->id,
+		        .event = slot->event,
+		};
 	}
 	return 0;
 }
@@ -341,21 +366,9 @@ static size_t words_to_chain(uint64_t type)
 	                                                PERF_SAMPLE_PERIOD));
 }
 
-int recorder_open(struct recorder *recorder, struct err *err)
+static int set_filters(struct recorder *recorder, size_t first_slot, struct err *err)
 {
-	if (!recorder->ring_size)
-		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
-	recorder->asked_ring_size = recorder->ring_size;
-	if (open_and_map(recorder, err) < 0 || join_rings(recorder, err) < 0 ||
-	    learn_ids(recorder, err) < 0)
-		return -1;
-	for (size_t i = 0; i < recorder->events->nr; i++) {
-		struct event *event = &recorder->events->at[i];
-
-		event->words_to_chain = words_to_chain(event->attr.sample_type);
-	}
-	recorder->rec->trailer_id = events_tracker(recorder->events)->ids[0];
-	for (size_t i = 0; i < recorder->nr_slots; i++) {
+	for (size_t i = first_slot; i < recorder->nr_slots; i++) {
 		const struct recorder_slot *slot = &recorder->slots[i];
 		const struct event *event = &recorder->events->at[slot->event];
 
@@ -368,9 +381,27 @@ int recorder_open(struct recorder *recorder, struct err *err)
 	return 0;
 }
 
+int recorder_open(struct recorder *recorder, struct err *err)
+{
+	if (!recorder->ring_size)
+		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
+	recorder->asked_ring_size = recorder->ring_size;
+	if (open_and_map(recorder, err) < 0 || join_rings(recorder, 0, err) < 0 ||
+	    learn_ids(recorder, 0, err) < 0 || set_filters(recorder, 0, err) < 0)
+		return -1;
+	for (size_t i = 0; i < recorder->events->nr; i++) {
+		struct event *event = &recorder->events->at[i];
+
+		event->words_to_chain = words_to_chain(event->attr.sample_type);
+	}
+	recorder->rec->trailer_id = events_tracker(recorder->events)->ids[0];
+	recorder->paused = recorder->hold;
+	return 0;
+}
+
 /* ---- running ---- */
 
-static uint64_t now(const struct recorder *recorder)
+uint64_t recorder_now(const struct recorder *recorder)
 {
 	struct timespec time;
 
@@ -381,11 +412,12 @@ static uint64_t now(const struct recorder *recorder)
 }
 
 /* Enables or disables the sideband, or the events that take samples. */
-static int command_all(struct recorder *recorder, unsigned long request, bool sideband)
+static int command_from(struct recorder *recorder, size_t first_slot, unsigned long request,
+                        bool sideband)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < recorder->nr_slots; i++) {
+	for (size_t i = first_slot; i < recorder->nr_slots; i++) {
 		const struct recorder_slot *slot = &recorder->slots[i];
 		const struct event *event = &recorder->events->at[slot->event];
 
@@ -397,27 +429,34 @@ static int command_all(struct recorder *recorder, unsigned long request, bool si
 	return result;
 }
 
+static int command_all(struct recorder *recorder, unsigned long request, bool sideband)
+{
+	return command_from(recorder, 0, request, sideband);
+}
+
 int recorder_enable(struct recorder *recorder, struct err *err)
 {
 	if (command_all(recorder, PERF_EVENT_IOC_ENABLE, true) < 0 ||
 	    (!recorder->hold && command_all(recorder, PERF_EVENT_IOC_ENABLE, false) < 0))
 		return err_sys(err, "cannot enable event '%s'", recorder->events->at[0].name);
 	if (!recorder->hold)
-		recorder->enabled_ns = now(recorder);
+		recorder->enabled_ns = recorder_now(recorder);
 	return 0;
 }
 
 void recorder_pause(struct recorder *recorder)
 {
 	command_all(recorder, PERF_EVENT_IOC_DISABLE, false);
-	recorder->disabled_ns = now(recorder);
+	recorder->paused = true;
+	recorder->disabled_ns = recorder_now(recorder);
 }
 
 void recorder_resume(struct recorder *recorder)
 {
 	command_all(recorder, PERF_EVENT_IOC_ENABLE, false);
+	recorder->paused = false;
 	if (!recorder->enabled_ns)
-		recorder->enabled_ns = now(recorder);
+		recorder->enabled_ns = recorder_now(recorder);
 }
 
 /* Copies a stretch of the ring, which may wrap. */
@@ -448,7 +487,10 @@ static uint64_t words_of_value(const struct perf_event_attr *attr)
  */
 static bool copy_trimmed(const struct event *event, const struct ring *ring, uint64_t at,
                          const struct perf_event_header *header, bool with_stack, struct buf *out)
+static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header, const struct recorder_id *id)
 {
+	const struct event *event = &recorder->events->at[id->event];
 	const struct perf_event_attr *attr = &event->attr;
 	uint64_t field = at + event->words_to_chain * 8, end = at + header->size, size, used, cut;
 	struct perf_event_header shorter = *header;
@@ -505,16 +547,33 @@ void recorder_copy_sample(const struct event *event, const struct ring *ring, ui
 
 struct event *recorder_count(struct recorder *recorder, const struct ring *ring, uint64_t at,
                              const struct perf_event_header *header)
-{
-	struct event *event = NULL;
+	recout_bytes(recorder->rec, &shorter, sizeof(shorter));
+	recout_bytes(recorder->rec, &id->told, sizeof(id->told));
+	copy(recorder, ring, at + sizeof(shorter) + sizeof(id->told), field);
+	recout_bytes(recorder->rec, &used, sizeof(used));
+	copy(recorder, ring, field + 8, field + 8 + used);
+	copy(recorder, ring, field + 8 + used + cut, end);
+	recorder->nr_trimmed_bytes += cut;
+	return true;
+}
 
+/* The event that a field of a record names; NULL where it is none of ours. */
+static struct event *event_of(const struct recorder *recorder, uint64_t id)
+{
+	struct recorder_id *found = find_id(recorder, id);
+
+	return found->id ? &recorder->events->at[found->event] : NULL;
+}
+
+static void count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header, struct event *event)
+{
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
 		recorder->nr_samples++;
-		event = event_of(recorder, *ring_u64(ring, at + 8));
 		if (event)
 			event->nr_samples++;
-		return event;
+		break;
 	case PERF_RECORD_LOST:
 		recorder->nr_lost += *ring_u64(ring, at + 16);
 		break;
@@ -528,7 +587,31 @@ struct event *recorder_count(struct recorder *recorder, const struct ring *ring,
 			event->nr_throttled++;
 		break;
 	}
-	return NULL;
+}
+
+/* Keeps in mind which processes are recorded. Layout: pid, ppid, tid, ptid. */
+static void note_process(struct recorder *recorder, const struct ring *ring, uint64_t at,
+                         const struct perf_event_header *header)
+{
+	uint64_t pids = *ring_u64(ring, at + 8), tids = *ring_u64(ring, at + 16);
+
+	if ((uint32_t)pids != (uint32_t)tids)
+		return;
+	if (header->type == PERF_RECORD_FORK && recorder->sampling->inherit)
+		target_note_fork(recorder->target, (int)(pids >> 32), (int)(uint32_t)pids);
+	else if (header->type == PERF_RECORD_EXIT)
+		target_note_exit(recorder->target, (int)(uint32_t)pids);
+}
+
+/* Copies a record whose id the stream does not know, under one that it knows. */
+static void copy_as_told(struct recorder *recorder, struct ring *ring, uint64_t at, uint64_t next,
+                         bool is_sample, uint64_t told)
+{
+	uint64_t field = is_sample ? at + 8 : next - 8;
+
+	copy(recorder, ring, at, field);
+	recout_bytes(recorder->rec, &told, sizeof(told));
+	copy(recorder, ring, field + 8, next);
 }
 
 /* Writes a stretch of whole records as they are. */
@@ -555,12 +638,13 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 
 	while (at < ring->head) {
 		struct perf_event_header header;
-		const struct event *event;
+		const struct recorder_id *id;
+		bool is_sample, is_known;
 		uint64_t next;
 
 		memcpy(&header, ring_u64(ring, at), sizeof(header));
 		next = at + header.size;
-		if (header.size < sizeof(header) || next > ring->head) {
+		if (header.size < 2 * sizeof(header) || next > ring->head) {
 			/* cannot happen with an intact kernel; do not spread it */
 			recorder->nr_malformed++;
 			pass_on(recorder, ring, run, at);
@@ -571,6 +655,24 @@ static void read_ring(struct recorder *recorder, struct ring *ring)
 		if (event && event->attr.sample_type & PERF_SAMPLE_STACK_USER) {
 			pass_on(recorder, ring, run, at);
 			recorder_pass_on(recorder, ring, at, &header, event);
+			run = next;
+		/* the IDENTIFIER comes first in samples, and last in everything else */
+		is_sample = header.type == PERF_RECORD_SAMPLE;
+		id = find_id(recorder, *ring_u64(ring, is_sample ? at + 8 : next - 8));
+		is_known = !id->id || id->told == id->id;
+		count_record(recorder, ring, at, &header,
+		             id->id ? &recorder->events->at[id->event] : NULL);
+		if (recorder->follows)
+			note_process(recorder, ring, at, &header);
+		if (is_sample && id->id && recorder->events->at[id->event].words_to_chain) {
+			copy(recorder, ring, run, at);
+			run = at;
+			if (copy_trimmed(recorder, ring, at, &header, id))
+				run = next;
+		}
+		if (!is_known && run != next) {
+			copy(recorder, ring, run, at);
+			copy_as_told(recorder, ring, at, next, is_sample, id->told);
 			run = next;
 		}
 		at = next;
@@ -635,6 +737,76 @@ void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t
 	}
 }
 
+/* ---- processes that come and go ---- */
+
+/* What an event lost, by its descriptor; 0 where the kernel does not say. */
+static uint64_t ask_lost(struct recorder *recorder, const struct recorder_slot *slot)
+{
+	struct event *event = &recorder->events->at[slot->event];
+	uint64_t values[64], lost;
+	ssize_t got;
+
+	if (!(event->attr.read_format & PERF_FORMAT_LOST))
+		return 0;
+	got = read(slot->fd, values, sizeof(values));
+	/* value, id, lost; groups are read by count: nr, then that for each */
+	if (got < 24)
+		return 0;
+	if (event->attr.read_format & PERF_FORMAT_GROUP)
+		lost = got >= 32 ? values[3] : 0;
+	else
+		lost = values[2];
+	event->nr_lost += lost;
+	return lost;
+}
+
+/* Closes what has ended, but for the owners of rings. */
+static void close_ended(struct recorder *recorder)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		struct recorder_slot *slot = &recorder->slots[i];
+		struct pollfd poll_fd = {.fd = slot->fd};
+
+		if (slot->fd != recorder->rings[slot->ring].fd && poll(&poll_fd, 1, 0) > 0 &&
+		    poll_fd.revents & POLLHUP) {
+			recorder->lost_before += ask_lost(recorder, slot);
+			close(slot->fd);
+			continue;
+		}
+		recorder->slots[kept++] = *slot;
+	}
+	recorder->nr_slots = kept;
+}
+
+int recorder_add(struct recorder *recorder, int pid, struct err *err)
+{
+	struct target *target = recorder->target;
+	size_t first_slot;
+
+	/* what the rings tell of forks decides whether it is recorded already */
+	recorder_drain(recorder);
+	if (target_has_process(target, pid))
+		return 0;
+	close_ended(recorder);
+	first_slot = recorder->nr_slots;
+	target->nr_tids = 0;
+	if (!target_add_process(target, pid))
+		return 0;
+	for (size_t ring = 0; ring < recorder->nr_rings; ring++)
+		for (size_t t = 0; t < target->nr_tids; t++)
+			if (open_pair(recorder, target->tids[t], ring, err) < 0)
+				return -1;
+	if (join_rings(recorder, first_slot, err) < 0 || learn_ids(recorder, first_slot, err) < 0 ||
+	    set_filters(recorder, first_slot, err) < 0)
+		return -1;
+	command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, true);
+	if (!recorder->paused)
+		command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, false);
+	return recorder->nr_slots > first_slot;
+}
+
 /* ---- ending ---- */
 
 /*
@@ -643,26 +815,10 @@ void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t
  */
 static void tell_lost(struct recorder *recorder)
 {
-	uint64_t known = recorder->nr_lost, total = 0;
+	uint64_t known = recorder->nr_lost, total = recorder->lost_before;
 
-	if (!(recorder->events->at[0].attr.read_format & PERF_FORMAT_LOST))
-		return;
-	for (size_t i = 0; i < recorder->nr_slots; i++) {
-		const struct recorder_slot *slot = &recorder->slots[i];
-		struct event *event = &recorder->events->at[slot->event];
-		uint64_t values[64], lost;
-		ssize_t got = read(slot->fd, values, sizeof(values));
-
-		/* value, id, lost; groups are read by count: nr, then that for each */
-		if (got < 24)
-			continue;
-		if (event->attr.read_format & PERF_FORMAT_GROUP)
-			lost = got >= 32 ? values[3] : 0;
-		else
-			lost = values[2];
-		event->nr_lost += lost;
-		total += lost;
-	}
+	for (size_t i = 0; i < recorder->nr_slots; i++)
+		total += ask_lost(recorder, &recorder->slots[i]);
 	if (total > known) {
 		recout_lost(recorder->rec, recorder->rec->trailer_id, total - known);
 		recorder->nr_lost = total;

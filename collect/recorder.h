@@ -30,6 +30,7 @@ struct recorder {
 	bool overwrite;   /* rings keep the newest records, nothing is read until the end */
 	bool switches;    /* also record when threads leave a CPU and come back */
 	bool namespaces;  /* also record the namespaces of each task */
+	bool follows;     /* processes are added while it runs */
 	bool hold;        /* samples are not taken until recorder_resume */
 	struct holdback *holdback; /* writes of switches what holdback.h says; or NULL */
 
@@ -45,7 +46,9 @@ struct recorder {
 	struct ring *rings;
 	size_t nr_rings;
 	struct recorder_id *ids; /* hash: event id -> index */
-	size_t nr_ids_mask;
+	size_t ids_mask, nr_ids;
+	uint64_t lost_before; /* by descriptors that are closed */
+	bool paused;          /* events that take samples are disabled */
 	uint64_t nr_samples, nr_lost, nr_throttled, nr_malformed;
 	uint64_t enabled_ns, disabled_ns; /* by the recording's clock; 0 = unknown */
 	bool rounds; /* FINISHED_ROUND may be written: what existed before is told */
@@ -61,6 +64,16 @@ int recorder_open(struct recorder *recorder, struct err *err);
 int recorder_enable(struct recorder *recorder, struct err *err);
 void recorder_pause(struct recorder *recorder);
 void recorder_resume(struct recorder *recorder);
+
+/*
+ * With follows: opens and enables events for a process that is not recorded
+ * yet, and lets go of those that ended. 1 where it is recorded from now on,
+ * 0 where it is gone or already was, -1 where the kernel refuses.
+ */
+int recorder_add(struct recorder *recorder, int pid, struct err *err);
+
+/* The time by the recording's clock, in ns; 0 where that is perf's own. */
+uint64_t recorder_now(const struct recorder *recorder);
 
 /* Reads every ring once. Returns whether there was anything. */
 bool recorder_drain(struct recorder *recorder);

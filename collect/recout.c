@@ -309,7 +309,7 @@ static void end_with_trailer(struct recout *rec, uint32_t pid, uint32_t tid)
 {
 	add_u32(rec, pid);
 	add_u32(rec, tid);
-	add_u64(rec, 0); /* time */
+	add_u64(rec, rec->trailer_ns);
 	add_u64(rec, 0); /* cpu */
 	add_u64(rec, rec->trailer_id);
 	end(rec);
@@ -462,7 +462,7 @@ void recout_fork(struct recout *rec, uint32_t pid, uint32_t ppid, uint32_t tid, 
 	add_u32(rec, ppid);
 	add_u32(rec, tid);
 	add_u32(rec, ptid);
-	add_u64(rec, 0); /* time */
+	add_u64(rec, rec->trailer_ns);
 	end_with_trailer(rec, pid, tid);
 }
 

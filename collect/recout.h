@@ -26,6 +26,7 @@ struct recout {
 	struct output out;   /* opened and closed here; written by the thread alone */
 	struct buf block;    /* records that are not in the queue yet */
 	struct buf record;   /* scratch: the record being built */
+	uint64_t trailer_ns; /* time of our records; 0 = before everything */
 	uint64_t trailer_id; /* id of the event that our records belong to */
 	uint64_t nr_bytes;   /* handed to us so far */
 

@@ -325,15 +325,18 @@ struct name_list {
 	size_t nr, capacity;
 };
 
-static void add_name(const char *name, const char *about, void *arg)
+static void add_name(const char *name, const char *about UNUSED, void *arg)
 {
 	struct name_list *list = arg;
 	const char *of_pmu = strstr(name, "::");
 
 	MEM_GROW(list->at, list->nr, list->capacity);
 	list->at[list->nr++] = mem_strdup(name);
-	if (of_pmu)
-		add_name(of_pmu + 2, about, arg);
+	if (!of_pmu)
+		return;
+	/* such names are also known without their PMU */
+	MEM_GROW(list->at, list->nr, list->capacity);
+	list->at[list->nr++] = mem_strdup(of_pmu + 2);
 }
 
 char *sysevents_nearest(const char *text)

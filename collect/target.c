@@ -108,17 +108,23 @@ static void add_tid(struct target *target, int tid)
 	target->tids[target->nr_tids++] = tid;
 }
 
-static void add_pid(struct target *target, int pid)
+bool target_has_process(const struct target *target, int pid)
 {
 	for (size_t i = 0; i < target->nr_pids; i++)
 		if (target->pids[i] == pid)
-			return;
+			return true;
+	return false;
+}
+
+static void add_pid(struct target *target, int pid)
+{
+	if (target_has_process(target, pid))
+		return;
 	MEM_GROW(target->pids, target->nr_pids, target->pids_capacity);
 	target->pids[target->nr_pids++] = pid;
 }
 
-/* Returns the number of threads; 0 where the process is gone. */
-static size_t add_process(struct target *target, int pid)
+size_t target_add_process(struct target *target, int pid)
 {
 	struct dirent *entry;
 	size_t nr = 0;
@@ -151,7 +157,7 @@ int target_pids(struct target *target, const char *list, struct err *err)
 	if (parse_list(list, INT32_MAX, &pids, &nr, &capacity) < 0)
 		result = err_set(err, "-p '%s' is no list of process ids", list);
 	for (size_t i = 0; i < nr && result == 0; i++)
-		if (!add_process(target, pids[i]))
+		if (!target_add_process(target, pids[i]))
 			result = err_set(err, "there is no process %d", pids[i]);
 	free(pids);
 	return result;
@@ -193,24 +199,27 @@ int target_tids(struct target *target, const char *list, struct err *err)
 	return result;
 }
 
-/* Adds each process that wanted() picks; returns how many. */
-static size_t add_matching(struct target *target, bool (*wanted)(int pid, const void *arg),
-                           const void *arg)
+/* Calls found for each process that wanted() picks. */
+static void each_matching(bool (*wanted)(int pid, const void *arg), const void *wanted_arg,
+                          void (*found)(int pid, void *arg), void *arg)
 {
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
-	size_t nr = 0;
 
 	while (dir && (entry = readdir(dir))) {
 		uint64_t pid;
 
 		if (num_parse_u64(entry->d_name, strlen(entry->d_name), &pid) == 0 &&
-		    (pid_t)pid != getpid() && wanted((int)pid, arg))
-			nr += add_process(target, (int)pid) > 0;
+		    (pid_t)pid != getpid() && wanted((int)pid, wanted_arg))
+			found((int)pid, arg);
 	}
 	if (dir)
 		closedir(dir);
-	return nr;
+}
+
+static void add_found(int pid, void *arg)
+{
+	target_add_process(arg, pid);
 }
 
 static bool has_owner(int pid, const void *arg)
@@ -260,7 +269,8 @@ int target_user(struct target *target, const char *user, struct err *err)
 	target->tasks_named = true;
 	if (user_number(user, &uid) < 0)
 		return err_set(err, "there is no user '%s' in /etc/passwd", user);
-	if (!add_matching(target, has_owner, &uid))
+	each_matching(has_owner, &uid, add_found, target);
+	if (!target->nr_tids)
 		return err_set(err, "user '%s' runs no process", user);
 	return 0;
 }
@@ -274,10 +284,22 @@ static bool has_comm(int pid, const void *arg)
 	       strncmp(comm, arg, 15) == 0;
 }
 
-size_t target_named(struct target *target, const char *name)
+void target_each_named(const char *name, void (*found)(int pid, void *arg), void *arg)
 {
-	target->tasks_named = true;
-	return add_matching(target, has_comm, name);
+	each_matching(has_comm, name, found, arg);
+}
+
+void target_note_fork(struct target *target, int parent, int child)
+{
+	if (target_has_process(target, parent))
+		add_pid(target, child);
+}
+
+void target_note_exit(struct target *target, int pid)
+{
+	for (size_t i = 0; i < target->nr_pids; i++)
+		if (target->pids[i] == pid)
+			target->pids[i--] = target->pids[--target->nr_pids];
 }
 
 bool target_has_cpu(const struct target *target, int cpu)

@@ -13,7 +13,7 @@
 
 struct target {
 	bool system;      /* every task */
-	bool tasks_named; /* -p or -t was given */
+	bool tasks_named; /* -p, -t, -u or --follow was given */
 	char **command;   /* NULL, or what to run; borrowed */
 	int *cpus;        /* where samples are taken */
 	size_t nr_cpus;
@@ -47,8 +47,16 @@ int target_cgroup(struct target *target, const char *name, struct err *err);
 /* Whether samples are taken on a CPU. */
 bool target_has_cpu(const struct target *target, int cpu);
 
-/* Every process whose comm is name. Returns how many were added. */
-size_t target_named(struct target *target, const char *name);
+/* Calls found for each process whose comm is name (at most 15 bytes). */
+void target_each_named(const char *name, void (*found)(int pid, void *arg), void *arg);
+
+/* Adds a process and its threads of this moment; the number of threads, 0 where it is gone. */
+size_t target_add_process(struct target *target, int pid);
+
+/* The processes that are recorded, kept in step while they fork and exit. */
+bool target_has_process(const struct target *target, int pid);
+void target_note_fork(struct target *target, int parent, int child);
+void target_note_exit(struct target *target, int pid);
 
 /* Fills in what was left open: all CPUs, the whole machine. */
 int target_prepare(struct target *target, struct err *err);
