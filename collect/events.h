@@ -42,7 +42,8 @@ struct event {
 	bool is_default;   /* nobody asked for this one: another may take its place */
 	bool needs_kernel; /* counts nothing with exclude_kernel */
 	bool weak_group;   /* the group may be broken up */
-	bool sideband; /* takes no samples: carries names and maps, on every CPU, all the time */
+	bool sideband;   /* takes no samples: carries names and maps, on every CPU, all the time */
+	bool renumbered; /* all its samples are told under its first id */
 	bool most_precise; /* modifier P: the highest precise level that opens */
 
 	size_t words_to_chain; /* of a sample */

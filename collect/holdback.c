@@ -1,7 +1,7 @@
 #include "share/compat.h"
 #include "collect/holdback.h"
 
-#include "collect/recorder.h"
+#include "collect/drain.h"
 #include "share/mem.h"
 
 #define SHORT_ID ((uint64_t)1 << 63 | 1) /* none that the kernel gives out */
@@ -132,7 +132,7 @@ static void copy_out_of_ring(struct holdback *holdback, struct held *held)
 	if (!held->event || !held->ring)
 		return;
 	holdback->nr_stripped += is_full;
-	recorder_copy_sample(held->event, held->ring, held->at, !is_full, &held->bytes);
+	drain_copy_sample(held->event, held->ring, held->at, !is_full, &held->bytes);
 	held->ring = NULL;
 	holdback->held_size += held->bytes.size;
 }
@@ -160,7 +160,7 @@ static void emit(struct holdback *holdback, struct held *held, uint64_t time, ui
 	if (held->ring) {
 		sample = &holdback->scratch;
 		buf_reset(sample);
-		recorder_copy_sample(held->event, held->ring, held->at, true, sample);
+		drain_copy_sample(held->event, held->ring, held->at, true, sample);
 	}
 	patch(sample, words_of(held->event, before_time), time);
 	patch(sample, words_of(held->event, before_period), period);
@@ -292,7 +292,7 @@ static int32_t woken_by(const struct event *event, const struct ring *ring, uint
 static void take(struct holdback *holdback, struct ring *ring, uint64_t at,
                  const struct perf_event_header *header)
 {
-	const struct event *event = recorder_count(holdback->recorder, ring, at, header);
+	const struct event *event = drain_count(holdback->recorder, ring, at, header);
 	uint64_t time = time_of(ring, at, header);
 	bool is_wide = header->type == PERF_RECORD_SWITCH_CPU_WIDE;
 	struct holdback_thread *thread;
@@ -328,7 +328,7 @@ static void take(struct holdback *holdback, struct ring *ring, uint64_t at,
 		                  header->type == PERF_RECORD_EXIT);
 		break;
 	}
-	recorder_pass_on(holdback->recorder, ring, at, header, event);
+	drain_pass_on(holdback->recorder, ring, at, header, event);
 }
 
 /* Reads the header at the ring's position; false where there is none to be taken yet. */

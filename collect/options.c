@@ -317,6 +317,13 @@ int options_parse(struct settings *settings, int argc, char **argv)
 		          "write the command after --");
 		return EXIT_MISUSE;
 	}
+	for (size_t i = 0; settings->follow && i < settings->events.nr; i++) {
+		if (!(settings->events.at[i].attr.sample_type & PERF_SAMPLE_READ))
+			continue;
+		msg_error("a group read with each sample (:S) counts each process apart, which "
+		          "--follow cannot tell of; leave out :S");
+		return EXIT_MISUSE;
+	}
 	if (settings->follow && settings->counting) {
 		msg_error("--follow goes with recording, not with --count");
 		return EXIT_MISUSE;

@@ -2,6 +2,7 @@
 #include "collect/recorder.h"
 
 #include "collect/caps.h"
+#include "collect/drain.h"
 #include "collect/holdback.h"
 #include "share/mem.h"
 
@@ -23,8 +24,7 @@ struct recorder_slot {
 };
 
 struct recorder_id {
-	uint64_t id;   /* 0 = free */
-	uint64_t told; /* the one that the stream's header names instead */
+	uint64_t id; /* 0 = free */
 	uint32_t event;
 };
 
@@ -305,6 +305,13 @@ static struct recorder_id *find_id(const struct recorder *recorder, uint64_t id)
 	}
 }
 
+struct event *recorder_event(const struct recorder *recorder, uint64_t id)
+{
+	struct recorder_id *found = find_id(recorder, id);
+
+	return found->id ? &recorder->events->at[found->event] : NULL;
+}
+
 /* Makes room for the ids of all slots, and forgets those of slots that are closed. */
 static void grow_ids(struct recorder *recorder)
 {
@@ -330,8 +337,8 @@ static void grow_ids(struct recorder *recorder)
 }
 
 /*
- * Learns the ids of the slots from first on. Those of the first hour go into
- * the stream's header; later ones are told as one of those.
+ * Learns the ids of the slots from first_slot on. The stream's header names
+ * those of the first slots; later ones are renumbered.
  */
 static int learn_ids(struct recorder *recorder, size_t first_slot, struct err *err)
 {
@@ -341,18 +348,14 @@ static int learn_ids(struct recorder *recorder, size_t first_slot, struct err *e
 
 		if (ioctl(slot->fd, PERF_EVENT_IOC_ID, &slot->id) < 0)
 			return err_sys(err, "cannot ask for the id of event '%s'", event->name);
-		if (recorder->nr_ids >= recorder->ids_mask / 2)
+		if (!recorder->ids || recorder->nr_ids >= recorder->ids_mask / 2)
 			grow_ids(recorder);
 		recorder->nr_ids++;
-		if (!first_slot) {
-			MEM_GROW(event->ids, event->nr_ids, event->ids_capacity);
-			event->ids[event->nr_ids++] = slot->id;
-		}
-		*find_id(recorder, slot->id) = (struct recorder_id){
-		        .id = slot->id,
-		        .told = first_slot ? event->ids[0] : slot->id,
-		        .event = slot->event,
-		};
+		*find_id(recorder, slot->id) = (struct recorder_id){slot->id, slot->event};
+		if (first_slot)
+			continue;
+		MEM_GROW(event->ids, event->nr_ids, event->ids_capacity);
+		event->ids[event->nr_ids++] = slot->id;
 	}
 	return 0;
 }
@@ -392,6 +395,7 @@ int recorder_open(struct recorder *recorder, struct err *err)
 	for (size_t i = 0; i < recorder->events->nr; i++) {
 		struct event *event = &recorder->events->at[i];
 
+		event->renumbered = recorder->follows;
 		event->words_to_chain = words_to_chain(event->attr.sample_type);
 	}
 	recorder->rec->trailer_id = events_tracker(recorder->events)->ids[0];
@@ -459,245 +463,16 @@ void recorder_resume(struct recorder *recorder)
 		recorder->enabled_ns = recorder_now(recorder);
 }
 
-/* Copies a stretch of the ring, which may wrap. */
-static void copy(const struct ring *ring, uint64_t from, uint64_t to, struct buf *out)
-{
-	while (from < to) {
-		uint64_t at = from & ring->mask;
-		uint64_t size = MIN_OF(to - from, ring_size(ring) - at);
-
-		buf_add(out, ring->data + at, size);
-		from += size;
-	}
-}
-
-/* 8-byte fields that tell one event's value, as our read_format asks for them. */
-static uint64_t words_of_value(const struct perf_event_attr *attr)
-{
-	return 1 + (uint64_t)__builtin_popcountll(attr->read_format &
-	                                          (PERF_FORMAT_ID | PERF_FORMAT_LOST));
-}
-
-/*
- * Copies a sample without the unused end of its stack copy: the kernel
- * reserves what was asked for, and says behind it how much it could read.
- * False where the sample has to be copied as it is. Source:
- * perf_output_sample_ustack() of kernel/events/core.c; a size of 0 has no
- * second size behind it. The pages are not ours to write to.
- */
-static bool copy_trimmed(const struct event *event, const struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header, bool with_stack, struct buf *out)
-static bool copy_trimmed(struct recorder *recorder, struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header, const struct recorder_id *id)
-{
-	const struct event *event = &recorder->events->at[id->event];
-	const struct perf_event_attr *attr = &event->attr;
-	uint64_t field = at + event->words_to_chain * 8, end = at + header->size, size, used, cut;
-	struct perf_event_header shorter = *header;
-
-	if (!(attr->sample_type & PERF_SAMPLE_STACK_USER))
-		return false;
-	/* a group: how many, then value, id and lost of each; else those of one */
-	if (attr->sample_type & PERF_SAMPLE_READ)
-		field += attr->read_format & PERF_FORMAT_GROUP ?
-		                 8 + 8 * words_of_value(attr) *
-		                                 MIN_OF(*ring_u64(ring, field), 65536u) :
-		                 8 * words_of_value(attr);
-	if (field < end && attr->sample_type & PERF_SAMPLE_CALLCHAIN)
-		field += 8 + 8 * MIN_OF(*ring_u64(ring, field), 65536u);
-	/* a size of 4 bytes, then so many that both together end with a word */
-	if (field < end && attr->sample_type & PERF_SAMPLE_RAW)
-		field += (4 + (uint64_t)(uint32_t)*ring_u64(ring, field) + 7) & ~7ull;
-	if (field < end && attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
-		field += 8 + 24 * MIN_OF(*ring_u64(ring, field), 65536u);
-	if (field >= end)
-		return false;
-	field += 8;
-	if (*ring_u64(ring, field - 8))
-		field += 8 * (uint64_t)__builtin_popcountll(attr->sample_regs_user);
-	if (field + 16 > end)
-		return false;
-	size = *ring_u64(ring, field);
-	if (!size || size % 8 || field + 16 + size > end)
-		return false;
-	used = (MIN_OF(*ring_u64(ring, field + 8 + size), size) + 7) & ~7ull;
-	if (!with_stack)
-		used = 0;
-	if (used == size)
-		return false;
-	cut = size - used + (used ? 0 : 8);
-	shorter.size = (uint16_t)(header->size - cut);
-	buf_add(out, &shorter, sizeof(shorter));
-	copy(ring, at + sizeof(shorter), field, out);
-	buf_add(out, &used, sizeof(used));
-	copy(ring, field + 8, field + 8 + used, out);
-	copy(ring, field + 8 + used + cut, end, out);
-	return true;
-}
-
-void recorder_copy_sample(const struct event *event, const struct ring *ring, uint64_t at,
-                          bool with_stack, struct buf *out)
-{
-	struct perf_event_header header;
-
-	memcpy(&header, ring_u64(ring, at), sizeof(header));
-	if (!copy_trimmed(event, ring, at, &header, with_stack, out))
-		copy(ring, at, at + header.size, out);
-}
-
-struct event *recorder_count(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                             const struct perf_event_header *header)
-	recout_bytes(recorder->rec, &shorter, sizeof(shorter));
-	recout_bytes(recorder->rec, &id->told, sizeof(id->told));
-	copy(recorder, ring, at + sizeof(shorter) + sizeof(id->told), field);
-	recout_bytes(recorder->rec, &used, sizeof(used));
-	copy(recorder, ring, field + 8, field + 8 + used);
-	copy(recorder, ring, field + 8 + used + cut, end);
-	recorder->nr_trimmed_bytes += cut;
-	return true;
-}
-
-/* The event that a field of a record names; NULL where it is none of ours. */
-static struct event *event_of(const struct recorder *recorder, uint64_t id)
-{
-	struct recorder_id *found = find_id(recorder, id);
-
-	return found->id ? &recorder->events->at[found->event] : NULL;
-}
-
-static void count_record(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header, struct event *event)
-{
-	switch (header->type) {
-	case PERF_RECORD_SAMPLE:
-		recorder->nr_samples++;
-		if (event)
-			event->nr_samples++;
-		break;
-	case PERF_RECORD_LOST:
-		recorder->nr_lost += *ring_u64(ring, at + 16);
-		break;
-	case PERF_RECORD_LOST_SAMPLES:
-		recorder->nr_lost += *ring_u64(ring, at + 8);
-		break;
-	case PERF_RECORD_THROTTLE:
-		recorder->nr_throttled++;
-		event = event_of(recorder, *ring_u64(ring, at + 16));
-		if (event)
-			event->nr_throttled++;
-		break;
-	}
-}
-
-/* Keeps in mind which processes are recorded. Layout: pid, ppid, tid, ptid. */
-static void note_process(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                         const struct perf_event_header *header)
-{
-	uint64_t pids = *ring_u64(ring, at + 8), tids = *ring_u64(ring, at + 16);
-
-	if ((uint32_t)pids != (uint32_t)tids)
-		return;
-	if (header->type == PERF_RECORD_FORK && recorder->sampling->inherit)
-		target_note_fork(recorder->target, (int)(pids >> 32), (int)(uint32_t)pids);
-	else if (header->type == PERF_RECORD_EXIT)
-		target_note_exit(recorder->target, (int)(uint32_t)pids);
-}
-
-/* Copies a record whose id the stream does not know, under one that it knows. */
-static void copy_as_told(struct recorder *recorder, struct ring *ring, uint64_t at, uint64_t next,
-                         bool is_sample, uint64_t told)
-{
-	uint64_t field = is_sample ? at + 8 : next - 8;
-
-	copy(recorder, ring, at, field);
-	recout_bytes(recorder->rec, &told, sizeof(told));
-	copy(recorder, ring, field + 8, next);
-}
-
-/* Writes a stretch of whole records as they are. */
-static void pass_on(struct recorder *recorder, const struct ring *ring, uint64_t from, uint64_t to)
-{
-	copy(ring, from, to, &recorder->rec->block);
-	recout_grew(recorder->rec, to - from);
-}
-
-void recorder_pass_on(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                      const struct perf_event_header *header, const struct event *event)
-{
-	size_t before = recorder->rec->block.size;
-
-	if (event && copy_trimmed(event, ring, at, header, true, &recorder->rec->block))
-		recout_grew(recorder->rec, recorder->rec->block.size - before);
-	else
-		pass_on(recorder, ring, at, at + header->size);
-}
-
-static void read_ring(struct recorder *recorder, struct ring *ring)
-{
-	uint64_t run = ring->at, at = ring->at;
-
-	while (at < ring->head) {
-		struct perf_event_header header;
-		const struct recorder_id *id;
-		bool is_sample, is_known;
-		uint64_t next;
-
-		memcpy(&header, ring_u64(ring, at), sizeof(header));
-		next = at + header.size;
-		if (header.size < 2 * sizeof(header) || next > ring->head) {
-			/* cannot happen with an intact kernel; do not spread it */
-			recorder->nr_malformed++;
-			pass_on(recorder, ring, run, at);
-			run = at = ring->head;
-			break;
-		}
-		event = recorder_count(recorder, ring, at, &header);
-		if (event && event->attr.sample_type & PERF_SAMPLE_STACK_USER) {
-			pass_on(recorder, ring, run, at);
-			recorder_pass_on(recorder, ring, at, &header, event);
-			run = next;
-		/* the IDENTIFIER comes first in samples, and last in everything else */
-		is_sample = header.type == PERF_RECORD_SAMPLE;
-		id = find_id(recorder, *ring_u64(ring, is_sample ? at + 8 : next - 8));
-		is_known = !id->id || id->told == id->id;
-		count_record(recorder, ring, at, &header,
-		             id->id ? &recorder->events->at[id->event] : NULL);
-		if (recorder->follows)
-			note_process(recorder, ring, at, &header);
-		if (is_sample && id->id && recorder->events->at[id->event].words_to_chain) {
-			copy(recorder, ring, run, at);
-			run = at;
-			if (copy_trimmed(recorder, ring, at, &header, id))
-				run = next;
-		}
-		if (!is_known && run != next) {
-			copy(recorder, ring, run, at);
-			copy_as_told(recorder, ring, at, next, is_sample, id->told);
-			run = next;
-		}
-		at = next;
-	}
-	pass_on(recorder, ring, run, at);
-	ring->at = at;
-	ring_give_back(ring);
-}
-
 /* is_last: nothing more comes into the rings. */
 static bool drain(struct recorder *recorder, bool is_last)
 {
-	uint64_t until = is_last ? 0 : now(recorder);
-	bool any = false;
+	uint64_t until = is_last ? 0 : recorder_now(recorder);
+	bool any;
 
 	if (recorder->holdback)
 		any = holdback_drain(recorder->holdback, until ? until : UINT64_MAX);
-	for (size_t i = 0; !recorder->holdback && i < recorder->nr_rings; i++) {
-		struct ring *ring = &recorder->rings[i];
-
-		if (!ring->page || !ring_look(ring))
-			continue;
-		read_ring(recorder, ring);
-		any = true;
-	}
+	else
+		any = drain_rings(recorder);
 	if (any && recorder->rounds)
 		recout_round(recorder->rec);
 	return any;
@@ -840,6 +615,7 @@ void recorder_finish(struct recorder *recorder)
 
 void recorder_release(struct recorder *recorder)
 {
+	drain_release(recorder);
 	close_all(recorder);
 	free(recorder->slots);
 	free(recorder->rings);

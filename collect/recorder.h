@@ -45,6 +45,7 @@ struct recorder {
 	size_t nr_slots, slots_capacity;
 	struct ring *rings;
 	size_t nr_rings;
+	struct drain *drain;     /* threads that read them, once one does not keep up; or NULL */
 	struct recorder_id *ids; /* hash: event id -> index */
 	size_t ids_mask, nr_ids;
 	uint64_t lost_before; /* by descriptors that are closed */
@@ -75,6 +76,9 @@ int recorder_add(struct recorder *recorder, int pid, struct err *err);
 /* The time by the recording's clock, in ns; 0 where that is perf's own. */
 uint64_t recorder_now(const struct recorder *recorder);
 
+/* The event of an id; NULL where it is none of ours. */
+struct event *recorder_event(const struct recorder *recorder, uint64_t id);
+
 /* Reads every ring once. Returns whether there was anything. */
 bool recorder_drain(struct recorder *recorder);
 
@@ -85,18 +89,6 @@ bool recorder_drain(struct recorder *recorder);
 struct pollfd;
 size_t recorder_pollfds(struct recorder *recorder, struct pollfd *fds);
 void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t nr);
-
-/* Counts a record; the event of a sample, NULL for other records. */
-struct event *recorder_count(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                             const struct perf_event_header *header);
-
-/* Writes a record; event: as recorder_count() said. */
-void recorder_pass_on(struct recorder *recorder, const struct ring *ring, uint64_t at,
-                      const struct perf_event_header *header, const struct event *event);
-
-/* Appends a sample to a buffer, without the unused end of its stack copy, or without the copy. */
-void recorder_copy_sample(const struct event *event, const struct ring *ring, uint64_t at,
-                          bool with_stack, struct buf *out);
 
 /* Stops, reads what is left, asks for what was lost, ends the stream. */
 void recorder_finish(struct recorder *recorder);

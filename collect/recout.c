@@ -167,14 +167,20 @@ static void hold(struct recout *rec, struct recout_block *block)
 	}
 }
 
+void recout_take(struct recout *rec, struct buf *records)
+{
+	if (!records->size)
+		return;
+	__atomic_fetch_add(&rec->nr_bytes, records->size, __ATOMIC_RELAXED);
+	if (rec->hold_ns)
+		hold(rec, detach_block(records));
+	else
+		enqueue(rec, detach_block(records));
+}
+
 void recout_push(struct recout *rec)
 {
-	if (!rec->block.size)
-		return;
-	if (rec->hold_ns)
-		hold(rec, detach_block(&rec->block));
-	else
-		enqueue(rec, detach_block(&rec->block));
+	recout_take(rec, &rec->block);
 }
 
 void recout_hold(struct recout *rec, uint64_t ns)

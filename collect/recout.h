@@ -28,7 +28,7 @@ struct recout {
 	struct buf record;   /* scratch: the record being built */
 	uint64_t trailer_ns; /* time of our records; 0 = before everything */
 	uint64_t trailer_id; /* id of the event that our records belong to */
-	uint64_t nr_bytes;   /* handed to us so far */
+	uint64_t nr_bytes;   /* handed on so far */
 
 	/* the flight recorder: blocks wait here, and all but the newest lose their samples */
 	uint64_t hold_ns; /* how long; 0 = blocks go on at once */
@@ -65,19 +65,21 @@ void recout_hold(struct recout *rec, uint64_t ns);
 /* Writes what is held; with hold_ns still set, holding goes on. */
 void recout_let_go(struct recout *rec);
 
-/* size bytes of records were put at the end of the block. */
-static inline void recout_grew(struct recout *rec, size_t size)
+/* Hands whole records to the writer; the buffer is empty then. Any thread may, while nothing is
+ * held. */
+void recout_take(struct recout *rec, struct buf *records);
+
+/* The same once there are enough of them. What is held is cut by passes alone. */
+static inline void recout_take_full(struct recout *rec, struct buf *records)
 {
-	rec->nr_bytes += size;
-	/* what is held is looked into later: it must end with a whole record */
-	if (UNLIKELY(rec->block.size >= RECOUT_BLOCK && !rec->hold_ns))
-		recout_push(rec);
+	if (UNLIKELY(records->size >= RECOUT_BLOCK && !rec->hold_ns))
+		recout_take(rec, records);
 }
 
 static inline void recout_bytes(struct recout *rec, const void *bytes, size_t size)
 {
 	buf_add(&rec->block, bytes, size);
-	recout_grew(rec, size);
+	recout_take_full(rec, &rec->block);
 }
 
 /* HEADER_ATTR and the name of each event; all ids must be known. */

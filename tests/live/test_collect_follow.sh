@@ -64,6 +64,8 @@ sleep 0.2
 check "one that runs already, with stack copies" awk '/main\+/ { nr++ } END { print nr; exit !(nr > 50) }' <(script <data)
 wait
 expect "none comes" 2 "no process named 'fl-nosuch' came" ./tool --follow fl-nosuch --duration 0.2 -o data
+expect "groups read with each sample are refused" 64 "leave out :S" \
+	./tool -e '{task-clock,page-faults}:S' --follow x -o data
 expect "a whole machine has no need of it" 64 "records every process" ./tool -a --follow x -o data
 if [ "$(id -u)" = 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ]; then
 	nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
