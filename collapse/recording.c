@@ -92,6 +92,7 @@ static void begin(struct recording *rec, const struct session *old)
 	options.frames.machine = features_machine(rec->reader);
 	rec->modules = modules_new(&modules);
 	session_init(&rec->session, rec->reader, rec->modules);
+	rec->session.jit_lines = symbolize.srcline;
 	if (old)
 		carry_session(&rec->session, old);
 	options.event_root = rec->stacks.options.event_root;

@@ -58,18 +58,13 @@ static bool read_header(struct jitdump *jitdump, const uint8_t *bytes, size_t si
 	return true;
 }
 
-static void add_code(struct jitdump *jitdump, uint64_t start, uint64_t size, uint64_t time,
-                     uint64_t index, const char *name, struct slice unwinding)
+static void add_code(struct jitdump *jitdump, const struct jitdump_code *code, uint64_t size)
 {
-	if (!size || start > UINT64_MAX - size)
+	if (!size || code->start > UINT64_MAX - size)
 		return;
 	MEM_GROW(jitdump->at, jitdump->nr, jitdump->capacity);
-	jitdump->at[jitdump->nr++] = (struct jitdump_code){.start = start,
-	                                                   .end = start + size,
-	                                                   .time = time,
-	                                                   .index = index,
-	                                                   .name = name,
-	                                                   .unwinding = unwinding};
+	jitdump->at[jitdump->nr] = *code;
+	jitdump->at[jitdump->nr++].end = code->start + size;
 	jitdump->is_sorted = false;
 }
 
@@ -86,10 +81,25 @@ static void take_load(struct jitdump *jitdump, struct record_reader *r, uint64_t
 	index = take(r, 8);
 	end = r->bad ? NULL : memchr(r->at, '\0', (size_t)(r->end - r->at));
 	if (end && end > r->at)
-		add_code(jitdump, address, size, time, index,
-		         arena_copy(&jitdump->names, r->at, (size_t)(end - r->at)),
-		         jitdump->unwinding);
-	jitdump->unwinding = (struct slice){0};
+		add_code(jitdump,
+		         &(struct jitdump_code){
+		                 .start = address,
+		                 .first_start = address,
+		                 .time = time,
+		                 .index = index,
+		                 .name = arena_copy(&jitdump->names, r->at, (size_t)(end - r->at)),
+		                 .unwinding = jitdump->unwinding,
+		                 .lines = jitdump->lines},
+		         size);
+	jitdump->unwinding = jitdump->lines = (struct slice){0};
+}
+
+/* Kept as they are, and read when somebody asks for one; they stand before their code. */
+static void take_lines(struct jitdump *jitdump, const struct record_reader *r)
+{
+	size_t size = (size_t)(r->end - r->at);
+
+	jitdump->lines = (struct slice){arena_copy(&jitdump->names, r->at, size), size};
 }
 
 static void take_unwinding(struct jitdump *jitdump, struct record_reader *r)
@@ -119,8 +129,13 @@ static void take_move(struct jitdump *jitdump, struct record_reader *r, uint64_t
 	/* the latest code of that number that was there; moves follow loads closely */
 	for (size_t i = jitdump->nr; i-- > 0;)
 		if (jitdump->at[i].index == index && jitdump->at[i].start == from) {
-			add_code(jitdump, to, size, time, index, jitdump->at[i].name,
-			         jitdump->at[i].unwinding);
+			struct jitdump_code moved = jitdump->at[i];
+
+			moved.start = to;
+			moved.time = time;
+			moved.rows = NULL;
+			moved.rows_tried = false;
+			add_code(jitdump, &moved, size);
 			return;
 		}
 }
@@ -146,6 +161,8 @@ static void read_records(struct jitdump *jitdump, const uint8_t *bytes, size_t s
 			take_load(jitdump, &r, time);
 		else if (id == JIT_CODE_MOVE && moves_left && moves_left--)
 			take_move(jitdump, &r, time);
+		else if (id == JIT_CODE_DEBUG_INFO)
+			take_lines(jitdump, &r);
 		else if (id == JIT_CODE_UNWINDING_INFO)
 			take_unwinding(jitdump, &r);
 		jitdump->newest = MAX_OF(jitdump->newest, time);
@@ -325,4 +342,64 @@ const struct cfi_rule *jitdump_rule(struct jitdump *jitdump, uint64_t address, u
 		code->rows = read_rows(jitdump, code);
 	}
 	return code->rows ? cfi_rows_find(code->rows, address) : NULL;
+}
+
+/* No text that people could read, which V8 11 writes: freed memory in the place of names. */
+static bool is_file_name(const char *name)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < ' ' || *name == 0x7f)
+			return false;
+	return true;
+}
+
+/*
+ * Behind the address of the code and the number of entries, each is an
+ * address, line, discriminator and the file's name, "\xff" for the one before.
+ * V8 counts its addresses from the 64 bytes of an ELF header on
+ * (src/diagnostics/perf-jit.cc, kElfHeaderSize).
+ */
+uint32_t jitdump_line(const struct jitdump *jitdump, const struct jitdump_code *code,
+                      uint64_t address, const char **file)
+{
+	enum { V8_SHIFT = 64 };
+	struct record_reader r = {.swap = jitdump->swap};
+	uint64_t off = address - code->start, shift = 0, best = 0, base, nr;
+	const char *name = NULL;
+	uint32_t found = 0;
+
+	if (!code->lines.size)
+		return 0;
+	r.at = (const uint8_t *)code->lines.at;
+	r.end = r.at + code->lines.size;
+	base = take(&r, 8);
+	nr = take(&r, 8);
+	if (base != code->first_start)
+		return 0;
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t at = take(&r, 8) - base;
+		uint32_t line = (uint32_t)take(&r, 4);
+		const char *text;
+
+		take(&r, 4);
+		text = (const char *)r.at;
+		if (r.bad || !memchr(text, '\0', (size_t)(r.end - r.at)))
+			return 0;
+		r.at += strlen(text) + 1;
+		if (i == 0 && at == V8_SHIFT)
+			shift = V8_SHIFT;
+		if (at < shift || at - shift >= code->end - code->start)
+			return 0;
+		at -= shift;
+		if (strcmp(text, "\xff") != 0)
+			name = text;
+		if (!name || !is_file_name(name))
+			return 0;
+		if (at <= off && at >= best) {
+			best = at;
+			found = line;
+			*file = name;
+		}
+	}
+	return found;
 }

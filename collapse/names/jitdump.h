@@ -8,8 +8,8 @@
  * Not for two threads at once: see modules_lock().
  *
  * Format: tools/perf/Documentation/jitdump-specification.txt (kernel 6.18),
- * version 1, in either byte order: code load, code move, unwinding; the other
- * records (lines, close) are stepped over. Unwinding information is an
+ * version 1, in either byte order: code load, code move, lines (debug
+ * information), unwinding; others are stepped over. Unwinding information is an
  * .eh_frame made as if it followed the code, aligned to 8 (jit_write_elf() in
  * tools/perf/util/genelf.c), and an .eh_frame_hdr, which is of no use here.
  */
@@ -27,6 +27,8 @@ struct jitdump_code {
 	uint64_t max_end;            /* of this and all that start before it */
 	uint64_t index;              /* the writer's number for it */
 	const char *name;            /* NUL-terminated, any bytes */
+	uint64_t first_start;        /* where it was loaded: lines are by those addresses */
+	struct slice lines;          /* its debug information; size 0 = none */
 	struct slice unwinding;      /* its .eh_frame; size 0 = none */
 	const struct cfi_rows *rows; /* of that, once asked for */
 	bool rows_tried;
@@ -43,8 +45,8 @@ struct jitdump {
 	uint64_t offset; /* read up to here */
 	uint64_t newest; /* time of the last record */
 	uint16_t machine;
-	struct slice unwinding; /* for the code that comes next */
-	struct arena names;     /* and unwinding information */
+	struct slice unwinding, lines; /* for the code that comes next */
+	struct arena names;            /* and those two */
 	struct cfi_rule_set rules;
 	struct arena rows;
 };
@@ -61,6 +63,10 @@ struct jitdump *jitdump_parse(const void *bytes, size_t size);
 
 /* What was at the address at the time, or NULL. Valid until the next call. */
 const struct jitdump_code *jitdump_find(struct jitdump *jitdump, uint64_t address, uint64_t time);
+
+/* The line of an address of this code; 0 where it is not told. *file lasts as long as the dump. */
+uint32_t jitdump_line(const struct jitdump *jitdump, const struct jitdump_code *code,
+                      uint64_t address, const char **file);
 
 /* The rule in force at the address at the time, or NULL. Valid until jitdump_free(). */
 const struct cfi_rule *jitdump_rule(struct jitdump *jitdump, uint64_t address, uint64_t time);

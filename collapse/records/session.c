@@ -580,6 +580,20 @@ static struct jitdump *open_jitdump(const struct process *process)
 	return jitdump;
 }
 
+/* "name (file:line)" */
+static uint32_t name_with_line(struct session *session, const char *name, const char *file,
+                               uint32_t line)
+{
+	const char *slash = strrchr(file, '/');
+	struct buf text = {0};
+	uint32_t id;
+
+	buf_printf(&text, "%s (%s:%u)", name, slash ? slash + 1 : file, line);
+	id = strtab_id(&session->texts, text.at, text.size);
+	buf_release(&text);
+	return id;
+}
+
 struct jitdump *session_jitdump(struct process *process)
 {
 	if (process->jitdump && !process->jit_tried) {
@@ -593,10 +607,17 @@ uint32_t session_jit_name(struct session *session, struct process *process, uint
 {
 	struct jitdump *jitdump = session_jitdump(process);
 	const struct jitdump_code *code = NULL;
+	const char *file = NULL;
+	uint32_t line = 0;
 
 	modules_lock();
 	if (jitdump)
 		code = jitdump_find(jitdump, ip, session->now);
+	if (code && session->jit_lines)
+		line = jitdump_line(jitdump, code, ip, &file);
 	modules_unlock();
-	return code ? strtab_cstr(&session->texts, code->name) : UINT32_MAX;
+	if (!code)
+		return UINT32_MAX;
+	return line ? name_with_line(session, code->name, file, line) :
+	              strtab_cstr(&session->texts, code->name);
 }

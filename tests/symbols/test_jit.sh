@@ -29,9 +29,27 @@ if command -v node >/dev/null; then
 	perf_record -k mono -F 499 -g -o dump.data node --perf-prof --no-turbo-inlining spin.js >/dev/null 2>&1
 	collapse dump.data >dump.folded 2>/dev/null
 	check 'node --perf-prof: names from the jitdump' has_chain dump.folded 'JS:[~^*+]*middleFn' 'JS:[~^*+]*hotLeaf'
+	collapse --srcline dump.data >dump.lines 2>/dev/null
+	check 'node --perf-prof: with lines, the same stacks' cmp <(sed -E 's/ \([^;]*:[0-9]+\)//g' dump.folded | cut -d' ' -f1 | sort -u) <(sed -E 's/ \([^;]*:[0-9]+\)//g' dump.lines | cut -d' ' -f1 | sort -u)
 	rm -f "/tmp/perf-$(cat pid).map"
 else
 	skip 'node: not installed'
+fi
+
+# it tells of its code with GDB's interface only: frames of code without a name
+if command -v luajit >/dev/null; then
+	cat >spin.lua <<'LUA'
+local function leaf(x) local s = 0 for i = 1, 1000 do s = s + i * x % 7 end return s end
+local t, stop = 0, os.clock() + 0.7
+while os.clock() < stop do t = t + leaf(3) end
+print(t)
+LUA
+	collect -q -F 499 --call-graph fp -o lua.data -- luajit spin.lua >/dev/null 2>&1
+	collapse lua.data >lua.folded 2>/dev/null
+	check 'luajit: its traces, which have no names, are told from what is unknown' grep -qE '^luajit;.*\[(jit|unknown)\]' lua.folded
+	check 'luajit: the interpreter has names' grep -qE 'lua_pcall|lj_|\[luajit\]|libluajit' lua.folded
+else
+	skip 'luajit: not installed'
 fi
 
 cat >Spin.java <<'JAVA'

@@ -499,6 +499,73 @@ Test(jitdump, code_brings_its_unwinding_information)
 	buf_release(&dump);
 }
 
+/* pairs of address and line, then 0 */
+static void put_lines(struct buf *to, uint64_t address, const char *file, const uint64_t *pairs)
+{
+	size_t nr = 0, at = to->size;
+	uint32_t size;
+
+	put(to, 2, 4);
+	put(to, 0, 4);
+	put(to, 50, 8);
+	put(to, address, 8);
+	while (pairs[2 * nr])
+		nr++;
+	put(to, nr, 8);
+	for (size_t i = 0; i < nr; i++) {
+		put(to, pairs[2 * i], 8);
+		put(to, pairs[2 * i + 1], 4);
+		put(to, 0, 4);
+		buf_add(to, i ? "\xff" : file, strlen(i ? "\xff" : file) + 1);
+	}
+	size = (uint32_t)(to->size - at);
+	memcpy(to->at + at + 4, &size, 4);
+}
+
+static uint32_t jit_line(struct jitdump *jitdump, uint64_t address, uint64_t time)
+{
+	const char *file = NULL;
+	const struct jitdump_code *code = jitdump_find(jitdump, address, time);
+	uint32_t line = jitdump_line(jitdump, code, address, &file);
+
+	cr_expect(!line || strcmp(file, "/src/a.js") == 0, "%s", file);
+	return line;
+}
+
+Test(jitdump, lines)
+{
+	static const uint64_t plain[] = {0x1000, 10, 0x1010, 11, 0x1018, 12, 0},
+	                      shifted[] = {0x2040, 20, 0x2050, 21, 0}, outside[] = {0x9000, 1, 0};
+	struct buf dump = {0};
+	struct jitdump *jitdump;
+
+	put_header(&dump);
+	put_lines(&dump, 0x1000, "/src/a.js", plain);
+	put_load(&dump, 100, 0x1000, 0x20, 1, "f");
+	put_lines(&dump, 0x2000, "/src/a.js", shifted);
+	put_load(&dump, 100, 0x2000, 0x20, 2, "as V8 does");
+	put_load(&dump, 100, 0x3000, 0x20, 3, "without");
+	put_lines(&dump, 0x4000, "/src/a.js", outside);
+	put_load(&dump, 100, 0x4000, 0x20, 4, "lines of something else");
+	put_lines(&dump, 0x5000, "\x04\x11", (const uint64_t[]){0x5000, 1, 0});
+	put_load(&dump, 100, 0x5000, 0x20, 5, "no file name");
+	put_move(&dump, 300, 0x1000, 0x6000, 0x20, 1);
+	jitdump = jitdump_parse(dump.at, dump.size);
+	cr_assert(jitdump != NULL);
+	cr_expect_eq(jit_line(jitdump, 0x1000, 150), 10);
+	cr_expect_eq(jit_line(jitdump, 0x100f, 150), 10);
+	cr_expect_eq(jit_line(jitdump, 0x1017, 150), 11);
+	cr_expect_eq(jit_line(jitdump, 0x101f, 150), 12);
+	cr_expect_eq(jit_line(jitdump, 0x2004, 150), 20);
+	cr_expect_eq(jit_line(jitdump, 0x2010, 150), 21);
+	cr_expect_eq(jit_line(jitdump, 0x3000, 150), 0);
+	cr_expect_eq(jit_line(jitdump, 0x4000, 150), 0);
+	cr_expect_eq(jit_line(jitdump, 0x5000, 150), 0);
+	cr_expect_eq(jit_line(jitdump, 0x6011, 350), 11, "lines move with the code");
+	jitdump_free(jitdump);
+	buf_release(&dump);
+}
+
 static void check_jit(struct jitdump *jitdump, uint64_t address, uint64_t time, const char *want)
 {
 	const struct jitdump_code *code = jitdump_find(jitdump, address, time);
