@@ -5,8 +5,9 @@
  * Each event of its "events:" line is a value; the first is folded unless
  * another is named. Functions and what they called at what cost are known,
  * stacks are not: callgraph.h says what is made of that. With --by tid the
- * threads of --separate-threads=yes are told apart. Where the file states a
- * sum and its lines come to another, that is said.
+ * threads of --separate-threads=yes are told apart. What the file says the
+ * program cost beyond its functions stands at "[outside of functions]"; where
+ * its lines come to another sum than it states, that is said.
  *
  * A function is known by the number that stands for its name, so that two
  * static functions of one name stay apart; by its name where it has none.
@@ -24,6 +25,7 @@
 #include "share/num.h"
 
 #define EVENTS_MAX 64
+#define NEAR_MAX   65536
 #define NONE       UINT32_MAX
 
 struct callgrind {
@@ -36,6 +38,7 @@ struct callgrind {
 
 	struct callgraph graph;
 	struct idmap by_number, by_name; /* number; name in the folder -> function */
+	uint32_t near[NEAR_MAX];         /* by_number of the small ones, plus 1 */
 	char *event;                     /* the one that is folded */
 	size_t column, nr_positions;
 	uint32_t factor; /* of its costs */
@@ -46,7 +49,7 @@ struct callgrind {
 	uint64_t pid, thread;
 	uint64_t found, stated[2]; /* by "summary:", by "totals:" */
 	bool is_stated[2];
-	bool is_unchecked; /* Xdebug states the time of the whole request */
+	bool is_xdebug;
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -100,19 +103,29 @@ static uint32_t function_of(struct idmap *map, uint64_t key, struct callgraph *g
 	return function;
 }
 
+static uint32_t function_of_number(struct callgrind *c, uint64_t number)
+{
+	return number < NEAR_MAX ? c->near[number] - 1 : idmap_get(&c->by_number, number);
+}
+
 /* "(12) name" defines, "(12)" refers, "name" does both; NONE where it refers to nothing. */
 static uint32_t resolve(struct callgrind *c, struct slice text)
 {
-	size_t close = slice_starts(text, "(") ? slice_find(text, ")") : text.size;
-	struct slice digits = {text.at + 1, close - 1}, name;
+	bool is_number = text.size && *text.at == '(';
+	const char *close = is_number ? memchr(text.at, ')', text.size) : NULL;
 	uint64_t number;
+	struct slice name;
 
-	if (close < text.size && num_parse_u64(digits.at, digits.size, &number) == 0) {
-		name = slice_trim(slice_from(text, close + 1));
-		if (!name.size)
-			return idmap_get(&c->by_number, number);
-		return function_of(&c->by_number, number, &c->graph,
-		                   folder_name(c->folder, name.at, name.size));
+	if (close && num_parse_u64(text.at + 1, (size_t)(close - text.at - 1), &number) == 0) {
+		name = slice_trim(slice_from(text, (size_t)(close - text.at) + 1));
+		if (name.size) {
+			uint32_t function = function_of(&c->by_number, number, &c->graph,
+			                                folder_name(c->folder, name.at, name.size));
+
+			if (number < NEAR_MAX)
+				c->near[number] = function + 1;
+		}
+		return function_of_number(c, number);
 	}
 	if (!text.size)
 		text = (struct slice){"???", 3};
@@ -217,7 +230,7 @@ static int take_heading(struct callgrind *c, struct slice line, size_t colon)
 		for (c->nr_positions = 0; next_word(&rest).size;)
 			c->nr_positions++;
 	} else if (slice_equals(key, "creator")) {
-		c->is_unchecked = slice_starts(rest, "xdebug");
+		c->is_xdebug = slice_starts(rest, "xdebug");
 	} else if (slice_equals(key, "summary") || slice_equals(key, "totals")) {
 		take_sum(c, rest, *key.at == 't');
 	} else if (slice_equals(key, "thread") || slice_equals(key, "pid")) {
@@ -277,7 +290,8 @@ static int take_line(struct callgrind *c, struct slice line)
 
 	if (!line.size || *line.at == '#')
 		return 0;
-	if (strchr("0123456789+-*", *line.at) && *line.at)
+	if ((*line.at >= '0' && *line.at <= '9') || *line.at == '+' || *line.at == '-' ||
+	    *line.at == '*')
 		return take_cost(c, line);
 	while (sign < line.size && line.at[sign] >= 'a' && line.at[sign] <= 'z')
 		sign++;
@@ -296,13 +310,24 @@ static int take_line(struct callgrind *c, struct slice line)
 	return 0; /* files, objects and jumps */
 }
 
-static void check_sum(const struct callgrind *c)
+/* What the file states and no function has; a sum that is not there tells of a cut. */
+static int check_sum(struct callgrind *c)
 {
-	bool is_totals = c->is_stated[1];
+	bool has_totals = c->is_stated[1];
+	bool is_whole = has_totals ? c->stated[1] == c->found : c->is_xdebug;
+	uint32_t node;
 
-	if (c->is_stated[is_totals] && !c->is_unchecked && c->stated[is_totals] != c->found)
+	if (c->is_stated[0] && is_whole && c->stated[0] >= c->found) {
+		node = folder_name(c->folder, "[outside of functions]", 22);
+		if (c->stated[0] > c->found &&
+		    !folder_count(c->folder, folder_child(c->folder, 0, node),
+		                  (weight_fx)(c->stated[0] - c->found) * c->factor * WEIGHT_ONE))
+			return format_too_large(c->err);
+	} else if (c->is_stated[has_totals] && c->stated[has_totals] != c->found) {
 		format_bad(c->report, "the file states a sum of %llu, its lines come to %llu",
-		           (unsigned long long)c->stated[is_totals], (unsigned long long)c->found);
+		           (unsigned long long)c->stated[has_totals], (unsigned long long)c->found);
+	}
+	return 0;
 }
 
 static int parse(struct input *in, struct folder *folder, const struct format_options *options,
@@ -328,7 +353,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	if (rc == 0)
 		rc = fold(&c);
 	if (rc == 0)
-		check_sum(&c);
+		rc = check_sum(&c);
 	callgraph_release(&c.graph);
 	idmap_release(&c.by_number);
 	idmap_release(&c.by_name);
