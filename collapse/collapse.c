@@ -66,9 +66,10 @@ static bool is_blank(struct slice text)
 	return true;
 }
 
-static int fold_format(struct run *run, struct input *in, struct err *err)
+/* format: NULL where the input is to tell. */
+static int fold_format(struct run *run, struct input *in, const struct format *format,
+                       struct err *err)
 {
-	const struct format *format = run->options.from;
 	const char *head;
 	size_t size;
 
@@ -101,7 +102,7 @@ static int fold_format(struct run *run, struct input *in, struct err *err)
 
 static int fold_input(struct run *run, const char *path, struct output *out, struct err *err)
 {
-	struct input *in = input_open(path, 0, err);
+	struct input *in = input_open(path, run->options.max_input, err);
 	const char *head;
 	size_t size;
 	int result;
@@ -129,7 +130,7 @@ static int fold_input(struct run *run, const char *path, struct output *out, str
 		        err_set(err, "'%s' is no perf.data recording; '%s' needs one",
 		                input_name(in), run->options.check ? "--input-check" : "--samples");
 	} else {
-		result = fold_format(run, in, err);
+		result = fold_format(run, in, run->options.from, err);
 	}
 	input_close(in);
 	return result;
@@ -273,13 +274,13 @@ static bool is_folder(const char *path)
  */
 static int fold_member(struct run *run, const char *path, struct err *err)
 {
-	struct input *in = input_open(path, 0, err);
+	struct input *in = input_open(path, run->options.max_input, err);
 	const char *at;
 	size_t size;
 	int result = 0;
 
 	if (!in || input_peek(in, SIZE_MAX, &at, &size, err) < 0 ||
-	    (result = fold_format(run, in, err)) < 0) {
+	    (result = fold_format(run, in, format_by_name("folded"), err)) < 0) {
 		if (result == 0 || !run->folder.total) {
 			msg_warn("%s; left out", err->text);
 			run->is_damaged = true;

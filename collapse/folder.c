@@ -78,7 +78,7 @@ uint32_t folder_append(struct folder *folder, uint32_t parent, uint32_t name)
 	return folder->nr++;
 }
 
-uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
+static uint32_t find_or_append(struct folder *folder, uint32_t parent, uint32_t name)
 {
 	uint32_t at;
 
@@ -91,6 +91,28 @@ uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
 	folder->slots[at] = (struct folder_slot){parent, name, folder->nr};
 	folder->nr_indexed++;
 	return folder_append(folder, parent, name);
+}
+
+uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
+{
+	folder->last = find_or_append(folder, parent, name);
+	return folder->last;
+}
+
+uint32_t folder_child_text(struct folder *folder, uint32_t parent, struct slice text)
+{
+	uint32_t next = folder->last + 1;
+
+	/* inputs in order ask again in the order in which nodes were made */
+	if (next < folder->nr && folder->nodes[next].parent == parent) {
+		struct slice name = strtab_slice(&folder->names, folder->nodes[next].name);
+
+		if (name.size == text.size && memcmp(name.at, text.at, text.size) == 0) {
+			folder->last = next;
+			return next;
+		}
+	}
+	return folder_child(folder, parent, folder_name(folder, text.at, text.size));
 }
 
 bool folder_count(struct folder *folder, uint32_t node, weight_fx weight)

@@ -35,6 +35,7 @@ struct folder {
 	struct folder_slot *slots; /* open addressing by (parent, name) */
 	uint32_t nr_slots;
 	uint32_t nr_indexed; /* nodes that are in slots; the rest is entered when asked for */
+	uint32_t last; /* the node that was asked for last */
 	weight_fx total;
 };
 
@@ -46,6 +47,9 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size);
 
 /* The node of `name` under `parent`, made where it is missing. */
 uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name);
+
+/* The same of folder_name(); quick where inputs come in the same order again. */
+uint32_t folder_child_text(struct folder *folder, uint32_t parent, struct slice text);
 
 /* The same for a name that is known not to be there: nothing is looked up. */
 uint32_t folder_append(struct folder *folder, uint32_t parent, uint32_t name);

@@ -66,6 +66,7 @@ enum option {
 	OPT_ARCHIVE,
 	OPT_KEEP,
 	OPT_MAX_SIZE,
+	OPT_MAX_INPUT,
 	OPT_SINCE,
 	OPT_UNTIL,
 };
@@ -121,6 +122,8 @@ static const struct opt table[] = {
         {OPT_UNTIL, 0, "until", "TIME", "of an archive: files before then"},
         {OPT_SAMPLES, 0, "samples", NULL, "print each sample, as perf script does, do not fold"},
         {OPT_INPUT_CHECK, 0, "input-check", "[json]", "tell what is in a recording, do not fold"},
+        {OPT_MAX_INPUT, 0, "max-input", "SIZE",
+         "refuse inputs that are larger, decompressed, as 1G"},
         {OPT_FROM, 0, "from", "FORMAT", "the format of the input (default: by its contents)"},
         {OPT_TO, 0, "to", "FORMAT", "write folded (default), pprof, speedscope, firefox, ..."},
         {OPT_FORMATS, 0, "formats", NULL, "list the formats that can be read and written"},
@@ -589,6 +592,10 @@ static int take_option(struct options *options, int option, const char *arg, str
 	case OPT_SINCE:
 	case OPT_UNTIL:
 		return parse_archive(options, option, arg, err);
+	case OPT_MAX_INPUT:
+		if (num_parse_size(arg, &options->max_input) < 0 || !options->max_input)
+			return err_set(err, "'--max-input %s' is no size such as 1G", arg);
+		return 0;
 	case OPT_FORMATS:
 		break;
 	}

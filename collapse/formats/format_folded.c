@@ -8,6 +8,10 @@
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
+#include "collapse/formats/callers.h"
+#include "share/buf.h"
+#include "share/mem.h"
+
 /* A count below zero or past 2^64 makes a stack malformed, but a stack still. */
 static bool is_stack(struct slice line)
 {
@@ -63,12 +67,70 @@ static int detect(struct slice head, bool is_all)
 	return has_frames ? (nr_others ? 30 : 60) : 12;
 }
 
+/*
+ * The stack before: lines that were sorted begin as the one before them, and
+ * what they share need not be looked up again.
+ */
+struct path {
+	struct buf text;
+	struct path_frame {
+		size_t end; /* in text, behind the frame */
+		uint32_t node;
+	} * frames;
+	size_t nr, capacity;
+};
+
+static size_t shared_size(struct slice a, struct slice b)
+{
+	size_t size = MIN_OF(a.size, b.size), at = 0;
+
+	for (; at + 8 <= size; at += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, a.at + at, 8);
+		memcpy(&y, b.at + at, 8);
+		if (x != y)
+			return at + (size_t)__builtin_ctzll(x ^ y) / 8;
+	}
+	while (at < size && a.at[at] == b.at[at])
+		at++;
+	return at;
+}
+
+/* The stack's node in the folder; *path becomes the stack. */
+static uint32_t node_of(struct path *path, struct folder *folder, struct slice stack)
+{
+	size_t shared = shared_size((struct slice){path->text.at, path->text.size}, stack);
+	struct slice rest, frame;
+	uint32_t node;
+
+	while (path->nr) {
+		size_t end = path->frames[path->nr - 1].end;
+
+		if (end <= shared && (end == stack.size || stack.at[end] == ';'))
+			break;
+		path->nr--;
+	}
+	rest = slice_from(stack, path->nr ? path->frames[path->nr - 1].end : 0);
+	node = path->nr ? path->frames[path->nr - 1].node : 0;
+	while (folded_frame(&rest, &frame)) {
+		node = folder_child_text(folder, node, frame);
+		MEM_GROW(path->frames, path->nr, path->capacity);
+		path->frames[path->nr++] = (struct path_frame){
+		        .end = (size_t)(frame.at + frame.size - stack.at), .node = node};
+	}
+	buf_reset(&path->text);
+	buf_add(&path->text, stack.at, stack.size);
+	return node;
+}
+
 static int parse(struct input *in, struct folder *folder, const struct format_options *options,
                  struct folded_header *header, struct format_report *report, struct err *err)
 {
 	static const char *const columns[] = {"before", "after"};
 	struct folded_reader reader;
 	struct folded_stack stack;
+	struct path path = {0};
 	size_t column;
 	int rc;
 
@@ -76,12 +138,8 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 		return -1;
 	folded_reader_init(&reader, in);
 	while ((rc = folded_next(&reader, &stack, err)) > 0) {
-		struct slice rest = stack.stack, frame;
-		uint32_t node = 0;
+		uint32_t node = node_of(&path, folder, stack.stack);
 
-		while (folded_frame(&rest, &frame))
-			node = folder_child(folder, node,
-			                    folder_name(folder, frame.at, frame.size));
 		if (!format_count(folder, node, stack.counts[column], report, err)) {
 			rc = -1;
 			break;
@@ -96,6 +154,8 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	}
 	folded_header_merge(header, &reader.header);
 	folded_reader_release(&reader);
+	buf_release(&path.text);
+	free(path.frames);
 	return rc;
 }
 

@@ -112,6 +112,18 @@ before=$(count one)
 collapse -q --every 1h --archive one --max-size 1K <recording 2>/dev/null
 check "--max-size removes the oldest, never the newest" bash -c "[ $before -gt 2 ] && [ $(count one) -ge 1 ] && [ $(count one) -lt $before ]"
 
+# ---- bombs ----
+mkdir bombs
+cp "$(find one -name '*.zst' | head -n 1)" bombs/20260101T000000Z-vm.folded.zst
+yes 'main;a;b 1' | head -n 20000000 | zstd -q >bombs/20260101T000100Z-vm.folded.zst
+expect "--max-input leaves out a member that is larger" 1 "larger than the limit of 1048576 bytes; left out" \
+	collapse --max-input 1M bombs
+check "and keeps the others" bash -c "[ \"\$(collapse -q --max-input 1M --no-header bombs | awk '{ n += \$NF } END { print n }')\" -gt 0 ]"
+expect "--max-input bounds a single input" 2 "larger than the limit" \
+	collapse --max-input 1M bombs/20260101T000100Z-vm.folded.zst
+expect "without it any size is read" 0 "" collapse bombs/20260101T000100Z-vm.folded.zst
+expect "--max-input wants a size" 64 "no size such as 1G" collapse --max-input big bombs
+
 # ---- a full disk ----
 mkdir small
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=64k none small 2>/dev/null; then
