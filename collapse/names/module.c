@@ -6,17 +6,20 @@
 #include "collapse/names/elffile.h"
 #include "collapse/names/unpack.h"
 #include "share/arena.h"
+#include "share/below.h"
 #include "share/buf.h"
 #include "share/input.h"
 #include "share/mem.h"
 #include "share/num.h"
 #include "share/strtab.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #define KMOD_MAX_SIZE ((uint64_t)256 << 20)
 
@@ -273,6 +276,25 @@ static bool try_take(struct search *search, char *path)
 	return file != NULL;
 }
 
+/* The same for a path of the recording, below a folder that it must not lead out of. */
+static bool try_take_below(struct search *search, const char *root, const char *path)
+{
+	/* nothing is opened yet, so that a fifo or a device stays untouched */
+	int fd = below_open(root, path, O_PATH);
+	bool done;
+
+	if (fd < 0)
+		return false;
+	done = try_take(search, mem_printf("/proc/self/fd/%d", fd));
+	close(fd);
+	if (done) {
+		/* what belongs to it lies beside it */
+		free(search->found->path);
+		search->found->path = mem_printf("%s%s", root, path);
+	}
+	return done;
+}
+
 /* The file behind a mapping of a live process whose name or number is the recorded one. */
 static bool try_map_files(struct search *search)
 {
@@ -344,17 +366,19 @@ static bool find_file(struct search *search)
 	bool done = false;
 
 	if (path[0] == '/') {
-		if (options->symfs)
-			done = try_take(search, mem_printf("%s%s", options->symfs, path));
 		/* a file put in place of a removed one is another, unless its id says not */
-		if (!done && (!was_removed || key->build_id.size))
+		bool is_meant = !was_removed || key->build_id.size;
+
+		if (options->symfs)
+			done = try_take_below(search, options->symfs, path);
+		else if (is_meant)
 			done = try_take(search, mem_strdup(path));
-		if (!done && options->live && key->pid > 0) {
-			if (!was_removed || key->build_id.size)
-				done = try_take(search,
-				                mem_printf("/proc/%d/root%s", (int)key->pid, path));
-			if (!done)
-				done = try_map_files(search);
+		if (!done && !options->symfs && options->live && key->pid > 0) {
+			char root[32];
+
+			snprintf(root, sizeof(root), "/proc/%d/root", (int)key->pid);
+			done = (is_meant && try_take_below(search, root, path)) ||
+			       try_map_files(search);
 		}
 	}
 	free(path);

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/names/perfmap.h"
 
+#include "share/below.h"
 #include "share/mem.h"
 #include "share/num.h"
 
@@ -82,9 +83,11 @@ static bool process_facts(int32_t pid, int32_t *inner_pid, uid_t *user)
 	return any;
 }
 
-static struct symtab *read_map(const char *path, const uid_t *user, struct err *err)
+/* root: "/", or that of a process, whose links may lead anywhere. */
+static struct symtab *read_map(const char *root, const char *path, const uid_t *user,
+                               struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+	int fd = below_open(root, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
 	struct symtab *symtab = NULL;
 	struct stat st;
 
@@ -119,17 +122,17 @@ struct symtab *perfmap_read(int32_t pid, bool live, struct err *err)
 	struct symtab *symtab = NULL;
 	int32_t inner_pid = pid;
 	uid_t user;
-	char path[96];
+	char root[32], path[32];
 	bool runs = live && process_facts(pid, &inner_pid, &user);
 
 	if (runs) {
-		snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid,
-		         (int)inner_pid);
-		symtab = read_map(path, &user, err);
+		snprintf(root, sizeof(root), "/proc/%d/root", (int)pid);
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)inner_pid);
+		symtab = read_map(root, path, &user, err);
 	}
 	if (!symtab) {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
-		symtab = read_map(path, runs ? &user : NULL, err);
+		symtab = read_map("/", path, runs ? &user : NULL, err);
 	}
 	return symtab;
 }
