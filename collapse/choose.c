@@ -138,13 +138,77 @@ static int choose_pair(struct reader *reader, const char *pair, struct choice *c
 	return 0;
 }
 
-void choose_instead(struct reader *reader, const struct event *event)
+/* Selects this event, and what counts as one with it, in place of all others. */
+static void choose_instead(struct reader *reader, const struct event *event)
 {
 	struct events *events = &reader->events;
 
 	for (size_t i = 0; i < events->nr; i++)
 		events->at[i]->is_selected =
 		        events->at[i] == event || event_is_twin(events->at[i], event);
+}
+
+static const struct event *first_selected(const struct reader *reader)
+{
+	for (size_t i = 0; i < reader->events.nr; i++)
+		if (reader->events.at[i]->is_selected)
+			return reader->events.at[i];
+	return NULL;
+}
+
+bool choose_by_sample(struct reader *reader, const struct event *event)
+{
+	const struct event *now = first_selected(reader);
+
+	if (event_is_dummy(event) || event->is_selected)
+		return false;
+	if (now->nr_samples && now->index < event->index)
+		return false;
+	choose_instead(reader, event);
+	return true;
+}
+
+/* The event of the recording that its samples choose, by index; nr where they choose none. */
+static size_t scan(const struct reader *chosen, struct reader *reader)
+{
+	size_t found = chosen->events.nr;
+	struct record record;
+	struct event *event;
+	uint64_t time;
+
+	while (reader_next(reader, &record)) {
+		if (record.type != PERF_RECORD_SAMPLE)
+			continue;
+		event = events_of_record(&reader->events, record.at, record.size, record.type,
+		                         reader->swap, &time);
+		if (!event || event->index >= chosen->events.nr || event_is_dummy(event))
+			continue;
+		found = MIN_OF(found, (size_t)event->index);
+		if (chosen->events.at[event->index]->is_selected)
+			return event->index;
+	}
+	return found;
+}
+
+void choose_by_scan(struct reader *reader)
+{
+	struct reader *again = NULL;
+	struct input *in = NULL;
+	size_t index = reader->events.nr;
+	struct err err;
+
+	if (input_is_mapped(reader->in) && strcmp(input_name(reader->in), "stdin") != 0)
+		in = input_open(input_name(reader->in), 0, &err);
+	if (in)
+		again = reader_open(in, &err);
+	if (again)
+		index = scan(reader, again);
+	if (index < reader->events.nr && !reader->events.at[index]->is_selected)
+		choose_instead(reader, reader->events.at[index]);
+	if (again)
+		reader_close(again);
+	if (in)
+		input_close(in);
 }
 
 int choose_events(struct reader *reader, const struct recording_options *options,

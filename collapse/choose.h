@@ -18,7 +18,15 @@ struct choice {
 int choose_events(struct reader *reader, const struct recording_options *options,
                   struct choice *choice, struct err *err);
 
-/* Selects this event, and what counts as one with it, in place of all others. */
-void choose_instead(struct reader *reader, const struct event *event);
+/*
+ * The default choice while samples come: of the events that have samples the
+ * first in the list. One that stands later counts until one that stands
+ * earlier comes: true where this sample's event counts from now on, and what
+ * counted before does not. To be asked before event->nr_samples grows.
+ */
+bool choose_by_sample(struct reader *reader, const struct event *event);
+
+/* The same for a recording in a file, which is looked through in front of the first sample. */
+void choose_by_scan(struct reader *reader);
 
 #endif

@@ -35,6 +35,7 @@ struct recording {
 	struct symbolizer *symbolizer;
 	struct samples_printer printer;
 	bool has_stacks, has_failed;
+	bool has_no_weights; /* the event that counts for now; err says so */
 	struct err err;
 
 	/* the default choice is open while the first event has no samples: */
@@ -112,11 +113,13 @@ static void begin(struct recording *rec, const struct session *old)
 		            &rec->options->filter, choice.enter, choice.leave);
 	if (!old)
 		rec->stacks.options.event_root = choice.is_mixed;
-	/* weights that an event does not tell fail; a later event must not fail for the first */
 	if (!old && !rec->options->events && !rec->options->all_events &&
-	    !rec->options->timing.what && !rec->options->check && !rec->options->samples &&
-	    rec->options->count == MEASURE_SAMPLES)
+	    !rec->options->timing.what && !rec->options->check) {
 		rec->first_choice = first_selected(rec);
+		/* what is printed cannot be taken back */
+		if (rec->options->samples)
+			choose_by_scan(rec->reader);
+	}
 	if (!old && rec->symbolizer && rec->options->nr_threads > 1 && first_selected(rec) &&
 	    !first_selected(rec)->attr.exclude_kernel)
 		symbolizer_prefetch(rec->symbolizer);
@@ -192,7 +195,11 @@ static void count_sample(struct recording *rec, const struct event *event,
 		        rec->options->count == MEASURE_TIME ? "a frequency, so samples stand for "
 		                                              "no certain time" :
 		                                              "periods");
-		rec->has_failed = true;
+		/* it may be that another event is folded in the end */
+		if (rec->first_choice && rec->first_choice != event)
+			rec->has_no_weights = true;
+		else
+			rec->has_failed = true;
 		return;
 	}
 	if (counted < 0) {
@@ -274,15 +281,6 @@ static void count_deferred(struct recording *rec, const struct deferred_entry *e
 	free(entry->record);
 }
 
-static size_t rank_of(const struct reader *reader, const struct event *event)
-{
-	size_t rank = 0;
-
-	while (rank < reader->events.nr && reader->events.at[rank] != event)
-		rank++;
-	return rank;
-}
-
 /* What was counted so far was of an event that is not wanted after all. */
 static void uncount(struct recording *rec)
 {
@@ -296,25 +294,10 @@ static void uncount(struct recording *rec)
 	report->nr_samples = rec->counted.nr_samples;
 	report->nr_filtered = rec->counted.nr_filtered;
 	rec->first_time = rec->last_time = 0;
+	rec->has_no_weights = false;
 	if (rec->nr_cpu_words) /* NULL where no sample tells its CPU */
 		memset(rec->cpus, 0, rec->nr_cpu_words * sizeof(*rec->cpus));
 	rec->nr_cpus = 0;
-}
-
-/*
- * Of the events that have samples the first in the list is folded: one that
- * stands later counts until one that stands earlier comes.
- */
-static void reconsider(struct recording *rec, const struct event *event)
-{
-	const struct event *now = first_selected(rec);
-
-	if (event_is_dummy(event) || event->is_selected)
-		return;
-	if (now->nr_samples && rank_of(rec->reader, now) < rank_of(rec->reader, event))
-		return;
-	uncount(rec);
-	choose_instead(rec->reader, event);
 }
 
 static void take_sample(struct recording *rec, const struct record *record, struct event *event)
@@ -326,8 +309,8 @@ static void take_sample(struct recording *rec, const struct record *record, stru
 		rec->report->nr_unknown_event++;
 		return;
 	}
-	if (rec->first_choice)
-		reconsider(rec, event);
+	if (rec->first_choice && !rec->options->samples && choose_by_sample(rec->reader, event))
+		uncount(rec);
 	event->nr_samples++;
 	if (!event->is_selected && !(event->attr.sample_type & PERF_SAMPLE_READ)) {
 		rec->report->nr_other_event++;
@@ -418,7 +401,7 @@ static void begin_anew(struct recording *rec)
 
 static void end_interval(struct recording *rec)
 {
-	int kept = fold_counted(rec, &rec->err);
+	int kept = rec->has_no_weights ? -1 : fold_counted(rec, &rec->err);
 
 	if (kept == 0)
 		kept = rec->options->interval(rec->options->interval_ctx,
@@ -664,7 +647,8 @@ static void report_events(const struct recording *rec)
 		                         "%s%s of '%s'", used ? ", " : "",
 		                         num_format_grouped(nr, event->nr_samples), event->name);
 	}
-	if (rec->first_choice && !rec->first_choice->nr_samples && rec->stacks.nr_entries)
+	if (rec->first_choice && !rec->first_choice->nr_samples &&
+	    report->nr_samples > rec->counted.nr_samples)
 		snprintf(report->instead, sizeof(report->instead),
 		         "'%.100s' is folded: the first event of '%.100s' has no samples",
 		         first_selected(rec)->name, input_name(rec->reader->in));
@@ -768,7 +752,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	read_all(&rec);
 	if (!rec.has_stacks)
 		begin(&rec, NULL);
-	if (rec.has_failed)
+	if (rec.has_failed || rec.has_no_weights)
 		*err = rec.err;
 	else
 		result = finish(&rec, err);

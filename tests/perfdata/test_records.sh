@@ -190,6 +190,26 @@ make_recording "$work/two" "my %o = (pipe => 1); $two"
 expect "an event that is not there" 2 "no event 'cylces' in .*: instructions, page-faults" \
 	fold --event cylces "$work/two"
 expect "what was left out is said" 0 "samples of other events are left out: 1 of 'page-faults'" fold "$work/two"
+# the first event never happened, or later than the others
+second="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME PERIOD');
+	\$r->event(type => 1, config => 7, ids => [1]);
+	\$r->event(type => 1, config => 2, ids => [2]);
+	\$r->event(type => 1, config => 0, ids => [3], freq => 1, period => 1000); $task
+	\$r->sample(id => 3, ip => 0x1300, tid => [10, 10], time => 5, period => 7000);
+	\$r->sample(id => 2, ip => 0x1200, tid => [10, 10], time => 6, period => 4);
+	\$r->sample(id => 3, ip => 0x1300, tid => [10, 10], time => 7, period => 7000);"
+folds "an event without samples gives way to the next in the list" "$second" <<<'app;a+0x200 1'
+folds "and so with --count period" "$second" --count period <<<'app;a+0x200 4'
+make_recording "$work/r" "my %o = (pipe => 0); $second"
+expect "and with --count time, which it does not tell" 2 "'page-faults' was recorded without a frequency" \
+	fold --count time "$work/r"
+expect "and with --samples" 0 "'page-faults' is folded: the first event of '.*' has no samples" \
+	fold --samples "$work/r"
+check "which prints it alone" test "$(grep -c page-faults "$work/.out") $(grep -c cpu-clock "$work/.out")" = '1 0'
+late="${second/ids => \[1\]/ids => [1], freq => 1, period => 1000}
+	\$r->sample(id => 1, ip => 0x1100, tid => [10, 10], time => 8, period => 9);"
+folds "--count period: the first event counts, however late" "$late" --count period <<<'app;a+0x100 9'
+folds "--count time: what others do not tell is no fault then" "$late" --count time <<<'app;a+0x100 1000'
 hybrid="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME');
 	\$r->event(type => 0, config => 0x400000000, ids => [1]);
 	\$r->event(type => 0, config => 0x800000000, ids => [2]); $task
