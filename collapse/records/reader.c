@@ -171,9 +171,12 @@ static void read_features(struct reader *reader, struct slice all, struct sectio
 		if (!(bits[id / 64] >> (id % 64) & 1))
 			continue;
 		section = read_section(&c);
+		body = section_cursor(reader, all, section);
+		if (c.bad || body.bad)
+			damaged(reader, "is cut off behind its records: what it says of the "
+			                "machine and of build-ids may be missing");
 		if (c.bad)
 			return;
-		body = section_cursor(reader, all, section);
 		body.bad = false;
 		features_read(reader, id, body);
 	}

@@ -25,7 +25,15 @@ static void check(const struct maps *maps, const struct owner *owners, const cha
 	for (uint64_t page = 0; page < PAGES; page++) {
 		uint64_t address = page * PAGE + 5;
 		const struct map *map = maps_find(maps, address);
+		uint64_t start, end;
 
+		cr_assert(maps_bounds(maps, address, &start, &end) == map, "%s", label);
+		cr_assert(start <= address && address < end, "%s: bounds hold the page", label);
+		cr_assert(maps_find(maps, start) == map && maps_find(maps, end - 1) == map,
+		          "%s: all between the bounds is the same", label);
+		cr_assert(map || ((!start || maps_find(maps, start - 1)) &&
+		                  (end == UINT64_MAX || maps_find(maps, end))),
+		          "%s: a gap ends where something is mapped", label);
 		if (!owners[page].name) {
 			cr_assert(!map, "%s: page %llu is free", label, (unsigned long long)page);
 			continue;

@@ -61,20 +61,27 @@ Test(ranges, as_a_plain_search)
 	uint64_t state = 1;
 
 	for (int round = 0; round < 200; round++) {
-		struct range in[40];
+		/* few close together, or so many that they are found by blocks */
+		bool is_large = round % 4 == 0;
+		uint64_t spread = is_large ? 700 : 64;
+		size_t nr = is_large ? 200 : 40;
+		struct range in[200];
 		struct ranges ranges = {0};
 
-		for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
+		for (size_t i = 0; i < nr; i++) {
 			state = hash_u64(state, i);
-			in[i] = (struct range){state % 64, state % 64 + state / 64 % 20,
-			                       (uint32_t)i, (uint32_t)(state >> 40) % 5};
+			in[i] = (struct range){5 + state % spread,
+			                       5 + state % spread + state / 1024 % 20, (uint32_t)i,
+			                       (uint32_t)(state >> 40) % 5};
 			ranges_add(&ranges, in[i].start, in[i].end, in[i].value, in[i].priority);
 		}
 		ranges_finish(&ranges);
-		for (uint64_t at = 0; at < 90; at++) {
+		for (uint64_t at = 0; at < spread + 30; at++) {
 			const struct range *best = NULL;
+			uint64_t start = 0, end = spread + 30;
+			uint32_t value = ranges_narrow(&ranges, at, &start, &end);
 
-			for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+			for (size_t i = 0; i < nr; i++)
 				if (at >= in[i].start && at < in[i].end &&
 				    (!best || in[i].priority > best->priority ||
 				     (in[i].priority == best->priority &&
@@ -82,6 +89,12 @@ Test(ranges, as_a_plain_search)
 					best = &in[i];
 			cr_assert(ranges_find(&ranges, at) == (best ? best->value : RANGES_NONE),
 			          "round %d at %llu", round, (unsigned long long)at);
+			cr_assert(value == ranges_find(&ranges, at) && start <= at && at < end,
+			          "round %d: around %llu", round, (unsigned long long)at);
+			for (uint64_t same = start; same < end; same++)
+				cr_assert(ranges_find(&ranges, same) == value,
+				          "round %d: %llu is like %llu", round,
+				          (unsigned long long)same, (unsigned long long)at);
 		}
 		ranges_release(&ranges);
 	}
