@@ -67,6 +67,11 @@ bool cfi_is_entry(const struct cfi *cfi, uint64_t vaddr)
 	return cfi->file->entry && vaddr - cfi->file->entry < ENTRY_SIZE;
 }
 
+uint16_t cfi_machine(const struct cfi *cfi)
+{
+	return cfi->file->machine;
+}
+
 static bool section_open(struct cfi_section *section, struct elffile *file, const char *name)
 {
 	struct elf_section *found = elffile_section(file, name);
@@ -241,7 +246,7 @@ struct cfi *cfi_new(struct elffile *file)
 {
 	struct cfi *cfi;
 
-	if (!file->is_64 || file->is_big_endian)
+	if (file->is_big_endian || file->is_64 == (file->machine == EM_386))
 		return NULL;
 	cfi = mem_zalloc(sizeof(*cfi));
 	cfi->file = file;

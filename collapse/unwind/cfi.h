@@ -30,8 +30,8 @@ struct cfi;
 
 /*
  * The file is borrowed; its separate debug file is looked for when an address
- * has no rule without it. NULL where it is no little-endian 64-bit file. Reads
- * no more than the search table.
+ * has no rule without it. NULL where it is no little-endian file, or neither a
+ * 64-bit one nor one of the i386. Reads no more than the search table.
  */
 struct cfi *cfi_new(struct elffile *file);
 void cfi_free(struct cfi *cfi);
@@ -47,6 +47,9 @@ struct code cfi_code(const struct cfi *cfi, uint64_t off);
 
 /* Is the address in the code that the kernel starts (e_entry)? */
 bool cfi_is_entry(const struct cfi *cfi, uint64_t vaddr);
+
+/* EM_... of the file. */
+uint16_t cfi_machine(const struct cfi *cfi);
 
 /* What was read so far. */
 struct cfi_stats {

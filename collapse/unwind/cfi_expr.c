@@ -251,7 +251,7 @@ static void step(unsigned op, struct cursor *cursor, const uint8_t *begin, struc
 		push_reg(values, regs, reg, cursor_sleb(cursor));
 		return;
 	case DW_OP_deref:
-		load(values, 8, stack, missing);
+		load(values, stack->word, stack, missing);
 		return;
 	case DW_OP_deref_size:
 		load(values, (unsigned)cursor_uint(cursor, 1), stack, missing);

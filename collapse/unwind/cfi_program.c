@@ -10,7 +10,15 @@
 #define STATES_MAX                             16 /* nested DW_CFA_remember_state; compilers use one */
 #define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c
 
-enum { X86_64_RSP = 7, AARCH64_SP = 31 };
+static unsigned sp_of(uint16_t machine)
+{
+	return machine == EM_AARCH64 ? 31 : machine == EM_386 ? 4 : 7;
+}
+
+static unsigned address_size(const struct cfi_section *section)
+{
+	return section->machine == EM_386 ? 4 : 8;
+}
 
 /* What a CIE says about its FDEs. */
 struct cie {
@@ -67,6 +75,8 @@ bool cfi_pointer(struct cursor *cursor, uint8_t encoding, const struct cfi_secti
 	}
 	switch (encoding & 0x8f) {
 	case DW_EH_PE_absptr:
+		*value = cursor_uint(cursor, address_size(section));
+		break;
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
 		*value = cursor_uint(cursor, 8);
@@ -93,6 +103,8 @@ bool cfi_pointer(struct cursor *cursor, uint8_t encoding, const struct cfi_secti
 		return false;
 	}
 	*value += base;
+	if (address_size(section) == 4)
+		*value = (uint32_t)*value;
 	return !cursor->bad;
 }
 
@@ -193,7 +205,8 @@ static bool cie_read(const struct cfi_section *section, size_t offset, struct ci
 		;
 	if (body.bad)
 		return false;
-	if (version == 4 && (cursor_uint(&body, 1) != 8 || cursor_uint(&body, 1) != 0))
+	if (version == 4 &&
+	    (cursor_uint(&body, 1) != address_size(section) || cursor_uint(&body, 1) != 0))
 		return false; /* address size, segment selector size */
 	cie->code_align = cursor_uleb(&body);
 	cie->data_align = cursor_sleb(&body);
@@ -301,7 +314,7 @@ static const struct cfi_rule *rule_of(const struct machine *machine)
 {
 	const struct state *state = &machine->now;
 	uint64_t ra_reg = machine->fde->cie.ra_reg;
-	unsigned sp = machine->section->machine == EM_AARCH64 ? AARCH64_SP : X86_64_RSP;
+	unsigned sp = sp_of(machine->section->machine);
 	union {
 		struct cfi_rule rule;
 		uint8_t room[sizeof(struct cfi_rule) + CFI_NR_REGS * sizeof(struct cfi_place)];

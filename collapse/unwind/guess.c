@@ -77,7 +77,7 @@ static int guess_at(struct walk *walk, uint64_t n, enum belief belief, enum unwi
 	if (!stack_read(&walk->stack, address, &ip) ||
 	    !is_return_address(walk, walk->machine->strip(ip), belief))
 		return STEP_REFUSED;
-	return take(walk, walk->machine->strip(ip), address + 8, step);
+	return take(walk, walk->machine->strip(ip), address + walk->machine->word, step);
 }
 
 /* Both machines keep the caller's frame pointer and return address side by side. */
@@ -86,16 +86,18 @@ static int guess_by_frame_pointer(struct walk *walk)
 	const struct regs_machine *machine = walk->machine;
 	struct regs *regs = &walk->regs;
 	uint64_t fp = regs->value[machine->fp], sp = regs->value[machine->sp], next, ip;
+	unsigned word = machine->word;
 
-	if (!regs_know(regs, machine->fp) || fp % 8 != 0 || fp < sp)
+	if (!regs_know(regs, machine->fp) || fp % word != 0 || fp < sp)
 		return STEP_REFUSED;
-	if (!stack_read(&walk->stack, fp, &next) || !stack_read(&walk->stack, fp + 8, &ip))
-		return walk_end_of_memory(walk, fp + 8) == UNWIND_CUT ? UNWIND_CUT : STEP_REFUSED;
+	if (!stack_read(&walk->stack, fp, &next) || !stack_read(&walk->stack, fp + word, &ip))
+		return walk_end_of_memory(walk, fp + word) == UNWIND_CUT ? UNWIND_CUT :
+		                                                           STEP_REFUSED;
 	ip = machine->strip(ip);
 	if ((next != 0 && next <= fp) || !is_return_address(walk, ip, BELIEVE_MAPPED))
 		return STEP_REFUSED;
 	regs_set(regs, machine->fp, next);
-	return take(walk, ip, fp + 16, UNWIND_BY_FRAME_POINTER);
+	return take(walk, ip, fp + 2 * word, UNWIND_BY_FRAME_POINTER);
 }
 
 /* The address at which a function that has touched nothing yet will return. */
@@ -105,8 +107,8 @@ static bool untouched_return(const struct walk *walk, uint64_t *ip, uint64_t *sp
 
 	*sp = walk->regs.value[machine->sp];
 	if (machine->ra_on_stack) {
-		*sp += 8;
-		return walk->exact && stack_read(&walk->stack, *sp - 8, ip);
+		*sp += machine->word;
+		return walk->exact && stack_read(&walk->stack, *sp - machine->word, ip);
 	}
 	*ip = machine->strip(walk->regs.value[machine->ra]);
 	return walk->exact && regs_know(&walk->regs, machine->ra);
@@ -156,8 +158,9 @@ static int guess_by_sure_call(struct walk *walk)
 static int guess_by_scan(struct walk *walk)
 {
 	uint64_t sp = walk->regs.value[walk->machine->sp], first = 0, best = 0, nearest = 0, ip;
+	unsigned word = walk->machine->word;
 
-	for (uint64_t n = 0; n < SCAN_SIZE; n += 8) {
+	for (uint64_t n = 0; n < SCAN_SIZE; n += word) {
 		const struct unwind_map *map;
 		struct code code;
 		uint64_t target;
@@ -171,16 +174,16 @@ static int guess_by_scan(struct walk *walk)
 		if (!code.at || !walk->machine->after_call(&code))
 			continue;
 		if (!first && n < SCAN_SIZE_ANY)
-			first = sp + n + 8;
+			first = sp + n + word;
 		target = walk->machine->call_target(&code, ip);
 		if (target > nearest && walk->ip - target < FUNCTION_REACH) {
 			nearest = target;
-			best = sp + n + 8;
+			best = sp + n + word;
 		}
 	}
 	if (!best)
 		best = first;
-	if (!best || !stack_read(&walk->stack, best - 8, &ip))
+	if (!best || !stack_read(&walk->stack, best - word, &ip))
 		return STEP_REFUSED;
 	return take(walk, walk->machine->strip(ip), best, UNWIND_BY_SCAN);
 }
@@ -226,7 +229,7 @@ int guess_step(struct walk *walk)
 	 * by a word and calls: the return address is above that word.
 	 */
 	if (is_jit && !walk->exact && machine->ra_on_stack) {
-		result = guess_at(walk, 8, BELIEVE_CALLED, UNWIND_BY_TRAMPOLINE);
+		result = guess_at(walk, machine->word, BELIEVE_CALLED, UNWIND_BY_TRAMPOLINE);
 		if (result != STEP_REFUSED)
 			return result;
 	}

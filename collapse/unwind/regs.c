@@ -1,12 +1,18 @@
 #include "share/compat.h"
 #include "collapse/unwind/regs.h"
 
-const struct regs_machine *regs_machine_of(uint16_t elf_machine)
-{
-	static const struct regs_machine *const all[] = {&regs_x86_64, &regs_aarch64};
+#include <elf.h>
+#include <linux/perf_event.h>
 
+const struct regs_machine *regs_machine_of(uint16_t elf_machine, uint64_t abi)
+{
+	static const struct regs_machine *const all[] = {&regs_x86_64, &regs_i386, &regs_aarch64};
+
+	if (elf_machine == EM_X86_64 && abi == PERF_SAMPLE_REGS_ABI_32)
+		elf_machine = EM_386;
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		if (all[i]->elf_machine == elf_machine)
+		if (all[i]->elf_machine == elf_machine &&
+		    abi == (all[i]->word == 4 ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64))
 			return all[i];
 	return NULL;
 }

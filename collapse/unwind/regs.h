@@ -2,7 +2,7 @@
  * regs.h - values of registers, the copy of a stack, and what a processor
  * architecture decides about frames besides call frame information.
  *
- * One struct regs_machine per architecture (regs_x86_64.c, regs_aarch64.c):
+ * One struct regs_machine per architecture (regs_x86.c, regs_aarch64.c):
  * how perf numbers registers, how a frame pointer leads to the caller, what a
  * call looks like in machine code.
  */
@@ -33,6 +33,7 @@ static inline void regs_set(struct regs *regs, unsigned reg, uint64_t value)
 struct stack_copy {
 	const uint8_t *bytes;
 	uint64_t start, size;
+	unsigned word; /* bytes of an address: 4 or 8 */
 };
 
 /* Reads size (1 to 8) bytes, zero-extended; false outside of the copy. */
@@ -48,10 +49,13 @@ static inline bool stack_read_sized(const struct stack_copy *stack, uint64_t add
 	return true;
 }
 
+/* Reads a word. */
 static inline bool stack_read(const struct stack_copy *stack, uint64_t address, uint64_t *value)
 {
 	uint64_t at = address - stack->start;
 
+	if (UNLIKELY(stack->word != 8))
+		return stack_read_sized(stack, address, stack->word, value);
 	if (UNLIKELY(stack->size < 8 || at > stack->size - 8))
 		return false;
 	memcpy(value, stack->bytes + at, 8);
@@ -67,6 +71,7 @@ enum { REGS_NO_HINT = -1 };
 
 struct regs_machine {
 	uint16_t elf_machine;        /* EM_... */
+	uint8_t word;                /* bytes of an address: 4 or 8 */
 	uint8_t sp, fp, ra;          /* DWARF numbers; ra holds the pc before the first step */
 	bool ra_on_stack;            /* calls push it: a function without frame has it at sp */
 	const int8_t *perf_to_dwarf; /* by perf's register number, -1 = not of use */
@@ -97,10 +102,14 @@ struct regs_machine {
 	bool (*sigframe)(struct regs *regs, const struct stack_copy *stack, uint64_t *pc);
 };
 
-/* For an EM_... value, or NULL. */
-const struct regs_machine *regs_machine_of(uint16_t elf_machine);
+/*
+ * The machine of a task, or NULL. elf_machine: EM_... of the kernel; abi:
+ * PERF_SAMPLE_REGS_ABI_32 or _64 (linux/perf_event.h), since a 64-bit kernel
+ * runs 32-bit tasks too.
+ */
+const struct regs_machine *regs_machine_of(uint16_t elf_machine, uint64_t abi);
 
-extern const struct regs_machine regs_x86_64, regs_aarch64;
+extern const struct regs_machine regs_x86_64, regs_i386, regs_aarch64;
 
 /*
  * Fills regs from a sample's user registers: values[] has one per set bit of

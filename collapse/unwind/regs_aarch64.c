@@ -88,6 +88,7 @@ static bool sigframe(struct regs *regs, const struct stack_copy *stack, uint64_t
 
 const struct regs_machine regs_aarch64 = {
         .elf_machine = EM_AARCH64,
+        .word = 8,
         .sp = SP,
         .fp = X29,
         .ra = X30,

@@ -10,8 +10,7 @@
 /* What lies this far above the copy is taken for the same stack, cut off. */
 #define STACK_REACH ((uint64_t)64 << 20)
 
-#define CACHE_BITS  14
-#define REGS_ABI_64 2 /* PERF_SAMPLE_REGS_ABI_64 */
+#define CACHE_BITS 14
 
 struct unwind_rules {
 	struct modules *modules;
@@ -21,7 +20,7 @@ struct unwind_rules {
 /* The rule for one place in code, NULL for none. */
 struct cached {
 	const struct module *module;
-	uint64_t off;
+	uint64_t key; /* of the offset and the machine */
 	const struct cfi_rule *rule;
 };
 
@@ -45,7 +44,7 @@ const char *unwind_end_text(enum unwind_end end)
 	static const char *const texts[UNWIND_NR_ENDS] = {
 	        [UNWIND_BOTTOM] = "bottom reached",
 	        [UNWIND_CUT] = "stack copy exhausted",
-	        [UNWIND_NO_REGS] = "no 64-bit registers",
+	        [UNWIND_NO_REGS] = "no registers that are understood",
 	        [UNWIND_NO_MODULE] = "no module",
 	        [UNWIND_NO_FILE] = "no file for the module",
 	        [UNWIND_NO_RULE] = "no rule",
@@ -121,6 +120,12 @@ static struct module_state *state_of(struct unwinder *unwinder, const struct mod
 	return &unwinder->states[module->id];
 }
 
+/* 32-bit tasks have a vdso of their own, by the same name, which is not here. */
+static struct cfi *of_machine(const struct walk *walk, struct cfi *cfi)
+{
+	return cfi && cfi_machine(cfi) == walk->machine->elf_machine ? cfi : NULL;
+}
+
 struct cfi *walk_cfi(struct walk *walk, struct module *module)
 {
 	struct unwinder *unwinder = walk->unwinder;
@@ -128,7 +133,7 @@ struct cfi *walk_cfi(struct walk *walk, struct module *module)
 	struct module_state *state = state_of(unwinder, module);
 
 	if (state->tried)
-		return state->cfi;
+		return of_machine(walk, state->cfi);
 	modules_lock();
 	if (!module->cfi_tried) {
 		struct elffile *file = module_elf(rules->modules, module);
@@ -140,21 +145,23 @@ struct cfi *walk_cfi(struct walk *walk, struct module *module)
 	state->cfi = module->cfi;
 	state->tried = true;
 	modules_unlock();
-	return state->cfi;
+	return of_machine(walk, state->cfi);
 }
 
 const struct cfi_rule *walk_rule(struct walk *walk, struct module *module, uint64_t off)
 {
 	struct unwinder *unwinder = walk->unwinder;
-	uint64_t hash = (off + ((uint64_t)module->id << 40)) * 0x9e3779b97f4a7c15;
+	/* no offset has bits so high */
+	uint64_t key = off ^ (uint64_t)walk->machine->word << 60;
+	uint64_t hash = (key + ((uint64_t)module->id << 40)) * 0x9e3779b97f4a7c15;
 	struct cached *cached = &unwinder->cache[hash >> (64 - CACHE_BITS)];
 	uint64_t vaddr;
 	struct cfi *cfi;
 
-	if (LIKELY(cached->off == off && cached->module == module))
+	if (LIKELY(cached->key == key && cached->module == module))
 		return cached->rule;
 	cached->module = module;
-	cached->off = off;
+	cached->key = key;
 	cached->rule = NULL;
 	cfi = walk_cfi(walk, module);
 	if (cfi && cfi_vaddr(cfi, off, &vaddr))
@@ -263,6 +270,8 @@ static int step_by_rule(struct walk *walk, const struct cfi_rule *rule)
 	} else if (!expr_value(walk, rule, &rule->cfa, NULL, &cfa, &missing)) {
 		return missing ? (int)walk_end_of_memory(walk, missing) : UNWIND_UNREADABLE;
 	}
+	if (UNLIKELY(machine->word == 4))
+		cfa = (uint32_t)cfa;
 	if (rule->ra.kind == CFI_UNDEFINED)
 		return UNWIND_BOTTOM;
 	/* only a leaf may have nothing on the stack; only a change of stacks goes down */
@@ -275,7 +284,7 @@ static int step_by_rule(struct walk *walk, const struct cfi_rule *rule)
 	} else if (UNLIKELY(!place_value(walk, rule, &rule->ra, cfa, &ra, &missing))) {
 		return missing ? (int)walk_end_of_memory(walk, missing) : UNWIND_UNREADABLE;
 	}
-	if (LIKELY(rule->is_simple)) {
+	if (LIKELY(rule->is_simple && machine->word == 8)) {
 		for (unsigned i = 0; i < rule->nr_places; i++) {
 			const struct cfi_place *place = &rule->places[i];
 			uint64_t slot = cfa + (uint64_t)(int64_t)place->n;
@@ -392,15 +401,15 @@ size_t unwind(struct unwinder *unwinder, const struct unwind_sample *sample,
 	walk.unwinder = unwinder;
 	walk.sample = sample;
 	walk.result = result;
-	walk.machine = regs_machine_of(sample->machine);
+	walk.machine = regs_machine_of(sample->machine, sample->regs_abi);
 	walk.map = (struct unwind_map){0};
 	walk.nr_recent = walk.next_recent = 0;
 	walk.exact = true;
-	if (sample->regs_abi != REGS_ABI_64 || !walk.machine ||
+	if (!walk.machine ||
 	    !regs_load(walk.machine, &walk.regs, sample->regs_mask, sample->regs, &walk.ip))
 		return 0;
 	walk.stack = (struct stack_copy){sample->stack, walk.regs.value[walk.machine->sp],
-	                                 sample->stack_size};
+	                                 sample->stack_size, walk.machine->word};
 	result->steps[UNWIND_BY_SAMPLE]++;
 	max = MIN_OF(max, (size_t)UNWIND_DEPTH_MAX);
 	for (;;) {

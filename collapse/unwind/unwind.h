@@ -34,7 +34,7 @@ struct unwind_map {
 
 /* PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER of one sample (perf_event_open(2)). */
 struct unwind_sample {
-	uint16_t machine;       /* EM_X86_64 or EM_AARCH64 of the recording (elf.h) */
+	uint16_t machine;       /* EM_X86_64, EM_386 or EM_AARCH64 of the recording (elf.h) */
 	uint64_t regs_abi;      /* 0 none, 1 32-bit, 2 64-bit */
 	uint64_t regs_mask;     /* attr.sample_regs_user */
 	const uint64_t *regs;   /* one per set bit of the mask, lowest first; any alignment */
@@ -69,7 +69,7 @@ struct unwind_frame {
 enum unwind_end {
 	UNWIND_BOTTOM,      /* the outermost frame: whole */
 	UNWIND_CUT,         /* the next value lies above the copy: record more stack */
-	UNWIND_NO_REGS,     /* no user registers, or those of a 32-bit task */
+	UNWIND_NO_REGS,     /* no user registers, or of a machine that is not known here */
 	UNWIND_NO_MODULE,   /* nothing executable is mapped at the address */
 	UNWIND_NO_FILE,     /* the module's file is not here, so its rules are unknown */
 	UNWIND_NO_RULE,     /* the module has no rule for the address */

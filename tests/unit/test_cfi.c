@@ -221,7 +221,7 @@ Test(cfi, expressions)
 	};
 	static const uint8_t bytes[16] = {0,    0,    0,    0,    0,    0,    0,    0,
 	                                  0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
-	const struct stack_copy stack = {bytes, 0x2000, sizeof(bytes)};
+	const struct stack_copy stack = {bytes, 0x2000, sizeof(bytes), 8};
 	const uint64_t cfa = 0x1000;
 	struct regs regs = {.known = 0};
 

@@ -121,12 +121,17 @@ static size_t walk_up_to(struct world *world, size_t max)
 	return nr;
 }
 
-static size_t walk(struct world *world, uint64_t ip, uint64_t fp)
+static size_t walk_from(struct world *world, uint64_t ip, uint64_t sp, uint64_t fp)
 {
 	world->regs[IP] = ip;
-	world->regs[SP] = STACK_START;
+	world->regs[SP] = sp;
 	world->regs[BP] = fp;
 	return walk_up_to(world, UNWIND_DEPTH_MAX);
+}
+
+static size_t walk(struct world *world, uint64_t ip, uint64_t fp)
+{
+	return walk_from(world, ip, STACK_START, fp);
 }
 
 /* The address behind the call of this function. */
@@ -139,11 +144,13 @@ Test(unwind, no_registers)
 {
 	struct world *world = world_new(EM_X86_64, false);
 
-	world->sample.regs_abi = 1;
-	cr_assert_eq(walk(world, JIT_START, 0), 0, "32-bit task");
-	cr_assert_eq(world->result.end, UNWIND_NO_REGS);
 	world->sample.regs_abi = 0;
 	cr_assert_eq(walk(world, JIT_START, 0), 0, "no registers at all");
+	cr_assert_eq(world->result.end, UNWIND_NO_REGS);
+	world->sample.machine = EM_AARCH64;
+	world->sample.regs_abi = 1;
+	cr_assert_eq(walk(world, JIT_START, 0), 0, "a 32-bit task of ARM");
+	world->sample.machine = EM_X86_64;
 	world->sample.regs_abi = 2;
 	world->sample.regs_mask = 0xff0fff & ~((uint64_t)1 << SP);
 	cr_assert_eq(walk(world, JIT_START, 0), 0, "no stack pointer in the mask");
@@ -287,6 +294,39 @@ Test(unwind, shorter_than_asked_for)
 	cr_assert_eq(walk(world, JIT_START + 0x10, STACK_START + 32), 2);
 	cr_assert_neq(world->result.end, UNWIND_CUT);
 	world_free(world);
+}
+
+/*
+ * A 32-bit task: words of four bytes, whether its kernel is a 64-bit one or not.
+ * The same bytes as a 64-bit stack lead nowhere.
+ */
+Test(unwind, words_of_four_bytes)
+{
+	enum { LOW_STACK = 0x7ffc0000 };
+	static const uint16_t machines[] = {EM_X86_64, EM_386};
+
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++) {
+		struct world *world = world_new(EM_X86_64, false);
+		uint32_t words[] = {0,
+		                    0,
+		                    LOW_STACK + 20,
+		                    (uint32_t)JIT_START + 0x20,
+		                    7,
+		                    0,
+		                    (uint32_t)JIT_START + 0x30};
+
+		memcpy(world->stack, words, sizeof(words));
+		world->sample.machine = machines[i];
+		world->sample.regs_abi = 1;
+		cr_assert_eq(walk_from(world, JIT_START + 0x10, LOW_STACK, LOW_STACK + 8), 3);
+		cr_assert_eq(world->frames[1].ip, JIT_START + 0x20);
+		cr_assert_eq(world->frames[2].ip, JIT_START + 0x30);
+		cr_assert_eq(world->result.end, UNWIND_BOTTOM);
+		world->sample.regs_abi = 2;
+		cr_assert_eq(walk_from(world, JIT_START + 0x10, LOW_STACK, LOW_STACK + 8),
+		             machines[i] == EM_386 ? 0 : 1);
+		world_free(world);
+	}
 }
 
 /* aarch64: signatures above bit 47 come off, the frame record is the same pair. */

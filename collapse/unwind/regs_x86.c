@@ -111,8 +111,67 @@ static bool sigframe(struct regs *regs, const struct stack_copy *stack, uint64_t
 	return true;
 }
 
+/*
+ * ---- 32-bit tasks: of a 32-bit kernel, or of a 64-bit one, which gives them
+ * the same places (R8 and up are zero) ----
+ *
+ * DWARF: System V ABI, Intel386 supplement, 4th edition, figure 5.2.
+ */
+static const int8_t perf_to_dwarf_32[] = {0, 3, 1, 2, 6, 7, 5, 4, -1};
+
+enum { EBP = 5, ESP = 4, EIP = 8 };
+
+static uint64_t strip_32(uint64_t ip)
+{
+	return (uint32_t)ip;
+}
+
+static uint64_t call_target_32(const struct code *code, uint64_t ip)
+{
+	return (uint32_t)call_target(code, ip);
+}
+
+static int ra_hint_32(const struct code *code)
+{
+	if (starts(code, "\xf3\x0f\x1e\xfb", 4) || /* endbr32 */
+	    starts(code, "\x55", 1) ||             /* push %ebp */
+	    starts(code, "\x83\xec", 2) ||         /* sub $imm8,%esp */
+	    starts(code, "\x81\xec", 2) ||         /* sub $imm32,%esp */
+	    starts(code, "\xc3", 1) ||             /* ret */
+	    starts(code, "\xf3\xc3", 2) ||         /* rep ret */
+	    starts(code, "\xc2", 1))               /* ret imm16 */
+		return 0;
+	if (starts(code, "\x89\xe5", 2) || starts(code, "\x8b\xec", 2)) /* mov %esp,%ebp */
+		return 4;
+	return REGS_NO_HINT;
+}
+
+/* The C libraries' own code for it has rules; the vdso's file is not here. */
+static bool is_sigreturn_32(const struct code *code UNUSED)
+{
+	return false;
+}
+
+const struct regs_machine regs_i386 = {
+        .elf_machine = EM_386,
+        .word = 4,
+        .sp = ESP,
+        .fp = EBP,
+        .ra = EIP,
+        .ra_on_stack = true,
+        .perf_to_dwarf = perf_to_dwarf_32,
+        .nr_perf = ARRAY_SIZE(perf_to_dwarf_32),
+        .perf_pc = PERF_IP,
+        .strip = strip_32,
+        .after_call = after_call,
+        .call_target = call_target_32,
+        .ra_hint = ra_hint_32,
+        .is_sigreturn = is_sigreturn_32,
+};
+
 const struct regs_machine regs_x86_64 = {
         .elf_machine = EM_X86_64,
+        .word = 8,
         .sp = RSP,
         .fp = RBP,
         .ra = RIP,
