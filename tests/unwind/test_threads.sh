@@ -56,7 +56,13 @@ many() { # FILE [OPTION]... records $work/many.sh
 }
 many "$work/many"
 many "$work/packed" -z
-for file in data many packed; do
+# code made at run time: rules and names from a file that all threads read
+if command -v node >/dev/null; then
+	echo 'function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2); } let t = 0; for (let i = 0; i < 9; i++) t += f(26); console.log(t)' >"$work/jit.js"
+	(cd "$work" && perf_record -k mono -F 1999 --call-graph dwarf,8192 -m 4M -o jit \
+		node --perf-prof --perf-prof-unwinding-info jit.js >/dev/null 2>&1)
+fi
+for file in data many packed jit; do
 	[ -s "$work/$file" ] || { skip "collapse threads: no recording '$file'"; continue; }
 	check "collapse threads: $file, the same stacks" same "$work/$file"
 	check "collapse threads: $file, the same by pipe" same_by_pipe "$work/$file"
