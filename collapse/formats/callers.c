@@ -74,6 +74,23 @@ bool slice_is_digits(struct slice s)
 	return s.size > 0;
 }
 
+struct slice slice_next_field(struct slice *rest, char separator)
+{
+	const char *end = rest->size ? memchr(rest->at, separator, rest->size) : NULL;
+	struct slice field = {rest->at, end ? (size_t)(end - rest->at) : rest->size};
+
+	*rest = slice_from(*rest, field.size + 1);
+	return field;
+}
+
+bool slice_next_line(struct slice *rest, struct slice *line)
+{
+	if (!rest->size)
+		return false;
+	*line = slice_next_field(rest, '\n');
+	return true;
+}
+
 struct slice slice_valgrind_frame(struct slice s, bool with_place)
 {
 	size_t colon = slice_find(s, ": ");

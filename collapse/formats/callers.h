@@ -44,6 +44,25 @@ size_t slice_find(struct slice s, const char *text);
 
 bool slice_is_digits(struct slice s);
 
+/* Cuts the next word off, as blanks and tabs part them; empty at the end. */
+static inline struct slice slice_next_word(struct slice *rest)
+{
+	const char *at = rest->at, *end = at + rest->size, *start;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	for (start = at; at < end && *at != ' ' && *at != '\t';)
+		at++;
+	*rest = (struct slice){at, (size_t)(end - at)};
+	return (struct slice){start, (size_t)(at - start)};
+}
+
+/* Cuts off what stands before the next `separator`, and that itself. */
+struct slice slice_next_field(struct slice *rest, char separator);
+
+/* Cuts the next line off; false where nothing is left. */
+bool slice_next_line(struct slice *rest, struct slice *line);
+
 /*
  * "0x1234: name (file:line)" or "0x1234: name (in module)", as valgrind's tools
  * write a frame: the name, with_place what is in brackets too.

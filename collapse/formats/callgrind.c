@@ -71,18 +71,6 @@ static int bad(struct callgrind *c, const char *what, struct slice line)
 	return 0;
 }
 
-static struct slice next_word(struct slice *rest)
-{
-	size_t start = 0, end;
-
-	while (start < rest->size && (rest->at[start] == ' ' || rest->at[start] == '\t'))
-		start++;
-	for (end = start; end < rest->size && rest->at[end] != ' ' && rest->at[end] != '\t';)
-		end++;
-	*rest = (struct slice){rest->at + end, rest->size - end};
-	return (struct slice){rest->at - (end - start), end - start};
-}
-
 static bool parse_number(struct slice word, uint64_t *value)
 {
 	if (slice_starts(word, "0x"))
@@ -181,7 +169,7 @@ static int take_events(struct callgrind *c, struct slice rest, struct slice line
 	size_t nr = 0;
 	int result;
 
-	for (struct slice word; (word = next_word(&rest)).size && nr < EVENTS_MAX;)
+	for (struct slice word; (word = slice_next_word(&rest)).size && nr < EVENTS_MAX;)
 		names[nr++] = mem_strndup(word.at, word.size);
 	result = nr ? choose_event(c, names, nr) : bad(c, "it names no event", line);
 	c->has_events |= nr > 0;
@@ -212,7 +200,7 @@ static void take_sum(struct callgrind *c, struct slice rest, bool is_totals)
 	uint64_t value;
 
 	for (size_t i = 0; i <= c->column; i++)
-		word = next_word(&rest);
+		word = slice_next_word(&rest);
 	if (parse_number(word, &value)) {
 		c->stated[is_totals] += value;
 		c->is_stated[is_totals] = true;
@@ -227,14 +215,14 @@ static int take_heading(struct callgrind *c, struct slice line, size_t colon)
 	if (slice_equals(key, "events"))
 		return take_events(c, rest, line);
 	if (slice_equals(key, "positions")) {
-		for (c->nr_positions = 0; next_word(&rest).size;)
+		for (c->nr_positions = 0; slice_next_word(&rest).size;)
 			c->nr_positions++;
 	} else if (slice_equals(key, "creator")) {
 		c->is_xdebug = slice_starts(rest, "xdebug");
 	} else if (slice_equals(key, "summary") || slice_equals(key, "totals")) {
 		take_sum(c, rest, *key.at == 't');
 	} else if (slice_equals(key, "thread") || slice_equals(key, "pid")) {
-		word = next_word(&rest);
+		word = slice_next_word(&rest);
 		if (!parse_number(word, &value))
 			return bad(c, "it has no number", line);
 		if (c->options->by_tid && fold(c) < 0)
@@ -255,7 +243,7 @@ static int take_cost(struct callgrind *c, struct slice line)
 
 	c->nr_calls = 0;
 	for (size_t i = 0; i < c->nr_positions + c->column + 1; i++)
-		word = next_word(&rest);
+		word = slice_next_word(&rest);
 	if (!c->has_events)
 		return bad(c, "a cost before any 'events:' line", line);
 	if (c->function == NONE || (nr_calls && c->callee == NONE))
@@ -276,7 +264,7 @@ static int take_cost(struct callgrind *c, struct slice line)
 /* "calls=COUNT POSITIONS" */
 static int take_calls(struct callgrind *c, struct slice rest, struct slice line)
 {
-	struct slice word = next_word(&rest);
+	struct slice word = slice_next_word(&rest);
 
 	if (!parse_number(word, &c->nr_calls))
 		bad(c, "calls without their number", line);

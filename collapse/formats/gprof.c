@@ -58,14 +58,6 @@ static int bad(struct gprof *g, const char *what, struct slice line)
 	return 0;
 }
 
-static struct slice next_word(struct slice *rest)
-{
-	struct slice text = slice_trim(*rest), word = {text.at, slice_find(text, " ")};
-
-	*rest = slice_from(text, word.size);
-	return word;
-}
-
 /* "12.34" in the unit of the output. */
 static bool parse_cost(const struct gprof *g, struct slice word, weight_fx *cost)
 {
@@ -118,13 +110,14 @@ static int take_flat(struct gprof *g, struct slice line)
 	uint64_t number;
 	weight_fx cost;
 
-	next_word(&rest);
-	next_word(&rest);
-	if (!parse_cost(g, next_word(&rest), &row.self))
+	slice_next_word(&rest);
+	slice_next_word(&rest);
+	if (!parse_cost(g, slice_next_word(&rest), &row.self))
 		return bad(g, "it is no row of a flat profile", line);
 	after = rest;
-	if (parse_calls(next_word(&after), &number) && parse_cost(g, next_word(&after), &cost) &&
-	    parse_cost(g, next_word(&after), &cost))
+	if (parse_calls(slice_next_word(&after), &number) &&
+	    parse_cost(g, slice_next_word(&after), &cost) &&
+	    parse_cost(g, slice_next_word(&after), &cost))
 		rest = after;
 	rest = slice_trim(rest);
 	cut_number(&rest, &number);
@@ -155,13 +148,13 @@ static int take_primary(struct gprof *g, struct slice line, struct err *err)
 	uint64_t number, nr_calls;
 	weight_fx self;
 
-	next_word(&rest);
-	next_word(&rest);
-	if (!parse_cost(g, next_word(&rest), &self))
+	slice_next_word(&rest);
+	slice_next_word(&rest);
+	if (!parse_cost(g, slice_next_word(&rest), &self))
 		return bad(g, "it is no entry of a call graph", line);
-	next_word(&rest);
+	slice_next_word(&rest);
 	after = rest;
-	if (parse_calls(next_word(&after), &nr_calls) && slice_trim(after).size)
+	if (parse_calls(slice_next_word(&after), &nr_calls) && slice_trim(after).size)
 		rest = after;
 	rest = slice_trim(rest);
 	if (slice_starts(rest, "<cycle "))
@@ -176,12 +169,12 @@ static int take_primary(struct gprof *g, struct slice line, struct err *err)
 /* "0.01 0.02 1/3 name [4]", inside of a cycle "1 name <cycle 1> [4]" */
 static int take_called(struct gprof *g, struct slice line, struct err *err)
 {
-	struct slice rest = line, word = next_word(&rest);
+	struct slice rest = line, word = slice_next_word(&rest);
 	uint64_t number, nr_calls;
 
 	if (slice_find(word, ".") < word.size) {
-		next_word(&rest);
-		word = next_word(&rest);
+		slice_next_word(&rest);
+		word = slice_next_word(&rest);
 	}
 	rest = slice_trim(rest);
 	if (!parse_calls(word, &nr_calls) || !cut_number(&rest, &number))

@@ -43,12 +43,8 @@ static int detect(struct slice head, bool is_all UNUSED)
 
 static bool next_line(struct massif *m, struct slice *rest, struct slice *line)
 {
-	if (!rest->size)
-		return false;
-	*line = (struct slice){rest->at, slice_find(*rest, "\n")};
-	*rest = slice_from(*rest, line->size + 1);
 	m->line++;
-	return true;
+	return slice_next_line(rest, line);
 }
 
 static bool key_number(struct slice line, const char *key, uint64_t *value)

@@ -62,23 +62,6 @@ static struct input *open_file(const struct uftracedir *dir, const char *name, s
 	return in;
 }
 
-static bool next_line(struct slice *rest, struct slice *line)
-{
-	if (!rest->size)
-		return false;
-	*line = (struct slice){rest->at, slice_find(*rest, "\n")};
-	*rest = slice_from(*rest, line->size + 1);
-	return true;
-}
-
-static struct slice next_word(struct slice *rest)
-{
-	struct slice text = slice_trim(*rest), word = {text.at, slice_find(text, " ")};
-
-	*rest = slice_from(text, word.size);
-	return word;
-}
-
 static struct slice base_name(struct slice path)
 {
 	const char *slash = path.size ? memrchr(path.at, '/', path.size) : NULL;
@@ -104,17 +87,17 @@ static void read_symbols(struct uftracedir *dir, struct module *module)
 	free(name);
 	if (!module->in)
 		return;
-	while (next_line(&text, &line)) {
-		struct slice word = next_word(&line);
+	while (slice_next_line(&text, &line)) {
+		struct slice word = slice_next_word(&line);
 		struct symbol symbol = {0};
 		uint64_t size;
 
 		if (num_parse_hex(word.at, word.size, &symbol.start))
 			continue;
-		word = next_word(&line);
+		word = slice_next_word(&line);
 		if (word.size > 1 && num_parse_hex(word.at, word.size, &size) == 0) {
 			symbol.end = symbol.start + size;
-			word = next_word(&line);
+			word = slice_next_word(&line);
 		}
 		symbol.name = slice_trim(line);
 		if (word.size != 1 || !symbol.name.size)
@@ -175,7 +158,7 @@ static void read_map(struct uftracedir *dir, struct session *session, struct sli
 	free(name);
 	if (!in)
 		return;
-	while (next_line(&text, &line)) {
+	while (slice_next_line(&text, &line)) {
 		struct mapping mapping;
 		size_t slash = slice_find(line, " /"), dash = slice_find(line, "-");
 		struct slice path = slice_from(line, slash + 1), end = slice_from(line, dash + 1);
@@ -227,7 +210,7 @@ static void read_tasks(struct uftracedir *dir, struct slice text)
 {
 	struct slice line;
 
-	while (next_line(&text, &line)) {
+	while (slice_next_line(&text, &line)) {
 		uint64_t pid = number(field(line, " pid="));
 
 		if (slice_starts(line, "SESS ") && dir->nr < SESSIONS_MAX) {

@@ -53,18 +53,9 @@ static int bad(struct v8log *log, const char *what, struct slice line)
 	return 0;
 }
 
-static struct slice next_field(struct slice *rest)
-{
-	const char *comma = rest->size ? memchr(rest->at, ',', rest->size) : NULL;
-	struct slice field = {rest->at, comma ? (size_t)(comma - rest->at) : rest->size};
-
-	*rest = slice_from(*rest, field.size + 1);
-	return field;
-}
-
 static bool next_address(struct slice *rest, uint64_t *address)
 {
-	struct slice field = next_field(rest);
+	struct slice field = slice_next_field(rest, ',');
 
 	return num_parse_hex(field.at, field.size, address) == 0;
 }
@@ -189,15 +180,15 @@ static bool is_script(struct slice type)
 
 static int take_code(struct v8log *log, struct slice rest, struct slice line)
 {
-	struct slice type = next_field(&rest), field, name, size_text;
+	struct slice type = slice_next_field(&rest, ','), field, name, size_text;
 	uint64_t address, size;
 	uint32_t id;
 
-	next_field(&rest);
-	field = next_field(&rest);
+	slice_next_field(&rest, ',');
+	field = slice_next_field(&rest, ',');
 	if (!slice_starts(field, "0x"))
-		field = next_field(&rest);
-	size_text = next_field(&rest);
+		field = slice_next_field(&rest, ',');
+	size_text = slice_next_field(&rest, ',');
 	if (num_parse_hex(field.at, field.size, &address) ||
 	    num_parse_u64(size_text.at, size_text.size, &size))
 		return bad(log, "code without address and size", line);
@@ -257,12 +248,12 @@ static int take_tick(struct v8log *log, struct slice rest, struct slice line)
 	bool is_callback, is_pc;
 
 	is_pc = next_address(&rest, &pc);
-	next_field(&rest);
-	field = next_field(&rest);
+	slice_next_field(&rest, ',');
+	field = slice_next_field(&rest, ',');
 	is_callback = slice_equals(field, "1");
 	if (!next_address(&rest, &callback) || !is_pc)
 		return bad(log, "a tick without its address", line);
-	field = next_field(&rest);
+	field = slice_next_field(&rest, ',');
 	if (num_parse_u64(field.at, field.size, &state))
 		return bad(log, "a tick without the state of V8", line);
 	callers_reset(&log->callers);
@@ -273,7 +264,7 @@ static int take_tick(struct v8log *log, struct slice rest, struct slice line)
 	for (address = pc; rest.size;) {
 		uint64_t delta;
 
-		field = next_field(&rest);
+		field = slice_next_field(&rest, ',');
 		if (slice_equals(field, "overflow"))
 			continue;
 		if (field.size && (*field.at == '+' || *field.at == '-')) {
@@ -295,7 +286,7 @@ static int take_tick(struct v8log *log, struct slice rest, struct slice line)
 
 static int take_line(struct v8log *log, struct slice line)
 {
-	struct slice rest = line, kind = next_field(&rest);
+	struct slice rest = line, kind = slice_next_field(&rest, ',');
 	uint64_t from, to;
 
 	if (slice_equals(kind, "tick"))

@@ -53,15 +53,6 @@ static int bad(struct trace *trace, const char *what, struct slice line)
 	return 0;
 }
 
-static struct slice next_field(struct slice *rest)
-{
-	const char *tab = rest->size ? memchr(rest->at, '\t', rest->size) : NULL;
-	struct slice field = {rest->at, tab ? (size_t)(tab - rest->at) : rest->size};
-
-	*rest = slice_from(*rest, field.size + 1);
-	return field;
-}
-
 /* Calls deeper than this are no longer open, however they ended. */
 static void close_below(struct trace *trace, uint64_t depth)
 {
@@ -80,10 +71,10 @@ static bool advance(struct trace *trace, weight_fx now)
 /* NAME, 1, INCLUDED FILE, and of the call, not of what is called, FILE and LINE */
 static uint32_t frame(struct trace *trace, struct slice rest)
 {
-	struct slice name = next_field(&rest), included;
+	struct slice name = slice_next_field(&rest, '	'), included;
 
-	next_field(&rest);
-	included = next_field(&rest);
+	slice_next_field(&rest, '	');
+	included = slice_next_field(&rest, '	');
 	buf_reset(&trace->name);
 	buf_add(&trace->name, name.at, name.size);
 	if (included.size) {
@@ -111,7 +102,8 @@ static int enter(struct trace *trace, uint64_t level, struct slice rest, struct 
 
 static int take_line(struct trace *trace, struct slice line)
 {
-	struct slice rest = line, level_text = next_field(&rest), kind, time, memory;
+	struct slice rest = line, level_text = slice_next_field(&rest, '	'), kind, time,
+	             memory;
 	weight_fx now = 0;
 	uint64_t level;
 
@@ -123,12 +115,12 @@ static int take_line(struct trace *trace, struct slice line)
 	if (!line.size || slice_starts(line, "Version: ") || slice_starts(line, "File format: ") ||
 	    slice_starts(line, "TRACE END"))
 		return 0;
-	next_field(&rest);
-	kind = next_field(&rest);
+	slice_next_field(&rest, '	');
+	kind = slice_next_field(&rest, '	');
 	if (slice_equals(kind, "R") || slice_equals(kind, "A"))
 		return 0;
-	time = next_field(&rest);
-	memory = next_field(&rest);
+	time = slice_next_field(&rest, '	');
+	memory = slice_next_field(&rest, '	');
 	if (trace->value == TIME && weight_parse(time.at, time.size, &now) == WEIGHT_OK)
 		now *= 1000000;
 	else if (trace->value == TIME || weight_parse(memory.at, memory.size, &now) != WEIGHT_OK)
