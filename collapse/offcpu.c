@@ -17,6 +17,7 @@ struct offcpu_thread {
 	bool is_running; /* known to be, since running_since */
 	uint64_t running_since;
 	uint64_t owed_ns;     /* on the CPU, not yet charged to a sample */
+	uint64_t untold_ns;   /* of that and what comes, off the CPU, in waits told as a sum */
 	size_t running_entry; /* of its last sample on the CPU */
 };
 
@@ -209,14 +210,24 @@ static void begin_wait(struct offcpu *offcpu, struct offcpu_thread *thread, cons
 	*switched = move->time;
 }
 
+/* What the thread is owed now, for one to be charged with. */
+static uint64_t pay(struct offcpu_thread *thread)
+{
+	uint64_t untold = MIN_OF(thread->untold_ns, thread->owed_ns);
+	uint64_t ns = thread->owed_ns - untold;
+
+	thread->untold_ns -= untold;
+	thread->owed_ns = 0;
+	return ns;
+}
+
 static void settle(struct offcpu *offcpu, struct offcpu_thread *thread, uint64_t time)
 {
 	stop_running(offcpu, thread, time);
 	if (thread->running_entry)
-		charge(offcpu, thread->running_entry, thread->owed_ns);
+		charge(offcpu, thread->running_entry, pay(thread));
 	else
-		offcpu->unsampled_ns += thread->owed_ns;
-	thread->owed_ns = 0;
+		offcpu->unsampled_ns += pay(thread);
 	thread->running_entry = 0;
 }
 
@@ -257,15 +268,16 @@ static void take_running(struct offcpu *offcpu, const struct event *event,
 	struct offcpu_thread *thread = thread_of(offcpu, sample->pid, sample->tid);
 	bool is_left_out;
 	size_t entry = enter(offcpu, event, sample, task, &is_left_out);
+	uint64_t owed_ns;
 
 	/* sampled on its way out: that time goes on until the switch is seen */
 	if (!thread->is_waiting)
 		stop_running(offcpu, thread, sample->time);
+	owed_ns = pay(thread);
 	if (entry) {
-		charge(offcpu, entry, thread->owed_ns);
+		charge(offcpu, entry, owed_ns);
 		thread->running_entry = entry;
 	}
-	thread->owed_ns = 0;
 	if (!thread->is_waiting)
 		start_running(thread, sample->time);
 }
@@ -294,6 +306,19 @@ static void take_wait(struct offcpu *offcpu, const struct event *event, const st
 	come_back(offcpu, thread, sample->time);
 }
 
+/* Waits that the recorder did not tell apart. */
+static void take_short(struct offcpu *offcpu, const struct sample *sample)
+{
+	struct offcpu_thread *thread = thread_of(offcpu, sample->pid, sample->tid);
+
+	/* how long of that it could have run is not known */
+	if (offcpu->options.run_queue)
+		return;
+	/* the thread looked as if it had run all the time */
+	thread->untold_ns += sample->period;
+	count_short(offcpu, thread, sample->addr, sample->period);
+}
+
 void offcpu_sample(struct offcpu *offcpu, const struct event *event, const struct sample *sample,
                    const struct thread *task)
 {
@@ -304,10 +329,7 @@ void offcpu_sample(struct offcpu *offcpu, const struct event *event, const struc
 
 	note_time(offcpu, sample->time);
 	if (moves_is_short(event)) {
-		/* how long of that they could have run is not known */
-		if (!offcpu->options.run_queue)
-			count_short(offcpu, thread_of(offcpu, sample->pid, sample->tid),
-			            sample->addr, sample->period);
+		take_short(offcpu, sample);
 		return;
 	}
 	if (moves_is_wait(event) && sample->tid > 0) {

@@ -219,42 +219,50 @@ static void come_back(struct holdback *holdback, struct holdback_thread *thread,
 	holdback->summed[holdback->nr_summed++] = thread;
 }
 
-static void begin_or_end_life(struct holdback *holdback, struct holdback_thread *thread,
-                              bool has_exited)
+static void tell_sum(struct holdback *holdback, struct holdback_thread *thread)
 {
-	drop(holdback, &thread->waker);
-	drop(holdback, &thread->out);
-	thread->is_away = false;
-	thread->has_exited = has_exited;
+	struct {
+		struct perf_event_header header;
+		uint64_t id, ip;
+		int32_t pid, tid;
+		uint64_t time, nr, cpu, sum;
+	} sample = {
+	        .header = {.type = PERF_RECORD_SAMPLE,
+	                   .misc = PERF_RECORD_MISC_KERNEL,
+	                   .size = sizeof(sample)},
+	        .id = SHORT_ID,
+	        .pid = thread->pid,
+	        .tid = thread->tid,
+	        .time = holdback->last_time,
+	        .nr = thread->nr_short,
+	        .sum = thread->short_ns,
+	};
+
+	/* told when it ended */
+	if (!thread->nr_short)
+		return;
+	recout_bytes(holdback->recorder->rec, &sample, sizeof(sample));
+	thread->nr_short = thread->short_ns = 0;
 }
 
 static void tell_sums(struct holdback *holdback)
 {
 	for (size_t i = 0; i < holdback->nr_summed; i++) {
-		struct holdback_thread *thread = holdback->summed[i];
-		struct {
-			struct perf_event_header header;
-			uint64_t id, ip;
-			int32_t pid, tid;
-			uint64_t time, nr, cpu, sum;
-		} sample = {
-		        .header = {.type = PERF_RECORD_SAMPLE,
-		                   .misc = PERF_RECORD_MISC_KERNEL,
-		                   .size = sizeof(sample)},
-		        .id = SHORT_ID,
-		        .pid = thread->pid,
-		        .tid = thread->tid,
-		        .time = holdback->last_time,
-		        .nr = thread->nr_short,
-		        .sum = thread->short_ns,
-		};
-
-		recout_bytes(holdback->recorder->rec, &sample, sizeof(sample));
-		thread->nr_short = thread->short_ns = 0;
-		thread->is_summed = false;
+		tell_sum(holdback, holdback->summed[i]);
+		holdback->summed[i]->is_summed = false;
 	}
 	holdback->nr_summed = 0;
 	holdback->told_time = holdback->last_time;
+}
+
+static void begin_or_end_life(struct holdback *holdback, struct holdback_thread *thread,
+                              bool has_exited)
+{
+	drop(holdback, &thread->waker);
+	drop(holdback, &thread->out);
+	tell_sum(holdback, thread);
+	thread->is_away = false;
+	thread->has_exited = has_exited;
 }
 
 /* ---- records ---- */
@@ -301,10 +309,16 @@ static void take(struct holdback *holdback, struct ring *ring, uint64_t at,
 	holdback->last_time = MAX_OF(holdback->last_time, time);
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
-		if (!event || event->role == ROLE_NONE)
+		if (!event)
 			break;
-		tid = event->role == ROLE_SWITCH ? high_half(*ring_u64(ring, at + 24)) :
-		                                   woken_by(event, ring, at, header);
+		tid = event->role == ROLE_WAKING ? woken_by(event, ring, at, header) :
+		                                   high_half(*ring_u64(ring, at + 24));
+		if (event->role == ROLE_NONE) {
+			/* who charges time to this sample has to know what was none on the CPU */
+			if (tid > 0)
+				tell_sum(holdback, thread_of(holdback, tid));
+			break;
+		}
 		if (tid <= 0)
 			return;
 		thread = thread_of(holdback, tid);

@@ -6,9 +6,10 @@
  * returns. Then either it is written, with the time of the return as its time
  * and the length of the wait (ns) as its period - an event named
  * "offcpu-time" - or, where the wait was shorter than min_ns, it is only added
- * to the thread's sum. Sums go out once a second and at the end, as samples of
- * an event "offcpu-short": addr = how many, period = their sum (ns). So the
- * times of a thread add up, whatever is left out.
+ * to the thread's sum. Sums go out once a second, and in front of other
+ * samples and the exit of the thread, as samples of an event "offcpu-short":
+ * addr = how many, period = their sum (ns). So the times of a thread add up,
+ * whatever is left out.
  *
  * The sample of the thread that ended a wait goes the same way, in front of
  * it, as "offcpu-waker": its period is the time from there to the return.

@@ -189,6 +189,18 @@ tid 10;a+0x300 4.001
 tid 12;[no stack] 10
 X
 
+folds "waits told as a sum are no time on the CPU" "
+	\$r = Recording->new(sample_type => 'IDENTIFIER IP TID TIME ADDR CPU PERIOD CALLCHAIN', no_event => 1);
+	\$r->event(type => 1, config => 3, ids => [1]); \$r->event(type => 1, config => 0, ids => [2]);
+	\$r->event(type => 1, config => 9, ids => [3]);
+	\$r->update_name(1, 'offcpu-time'); \$r->update_name(2, 'cpu-clock'); \$r->update_name(3, 'offcpu-short'); $task
+	sub on { \$r->sample(id => 2, ip => 0x1300, tid => [10, 10], time => shift, chain => ['user', 0x1300]) }
+	on(1000); on(3000); \$r->sample(id => 3, tid => [10, 10], time => 4000, addr => 5, period => 3500); on(6000); on(9000)" \
+	--wall <<'X'
+app;[short waits] 3.5
+app;a+0x300 4.5
+X
+
 # ---- two events of one thread ----
 calls="\$r = Recording->new(sample_type => 'IDENTIFIER IP TID TIME CPU CALLCHAIN RAW', no_event => 1);
 	\$r->event(type => 2, config => 401, ids => [1]); \$r->event(type => 2, config => 402, ids => [2]);
