@@ -37,6 +37,7 @@ struct line {
 	uint32_t size;
 	uint32_t address; /* size of that, or 0 where the name depends on it */
 	uint32_t srcline; /* size of the text below it, or 0 */
+	bool is_function; /* "(inlined)" is printed, but it is not */
 	const char *srcline_at;
 	uint64_t hash, path; /* of the bytes; of them and all lines behind */
 };
@@ -46,6 +47,11 @@ struct line {
  * frames lacks its outermost ones. The text does not say where it was changed.
  */
 #define MAX_STACK 127
+
+/* What perf prints in place of the module of an inlined function. */
+#define INLINED      " (inlined)"
+#define INLINED_SIZE (sizeof(INLINED) - 1)
+#define FUNCTION_KEY 0xd6e8feb86659fd93u
 
 /* In a frame line of perf: tab, 16 columns, blank; here the symbol begins. */
 #define FRAME_AT 18
@@ -226,17 +232,18 @@ static uint32_t add_line(struct textin_fold *fold, uint32_t node, const struct s
                          const struct line *line)
 {
 	uint64_t key = hash_without_offset(line->at + line->address, line->size - line->address) +
-	               sample->is_java;
+	               sample->is_java + (line->is_function ? FUNCTION_KEY : 0);
 	struct name_slot *named = &fold->names[key & (NAME_SLOTS - 1)];
 	uint32_t names[TEXTIN_NAMES_MAX];
 	size_t nr;
 
 	if (named->key == key && !line->srcline)
 		return folder_child(fold->folder, node, named->name);
-	nr = textin_names(fold->folder, &fold->options, (struct slice){line->at, line->size},
-	                  (struct slice){line->srcline_at, line->srcline},
-	                  sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0},
-	                  names);
+	nr = textin_names(
+	        fold->folder, &fold->options,
+	        (struct slice){line->at, line->size - (line->is_function ? INLINED_SIZE : 0)},
+	        (struct slice){line->srcline_at, line->srcline},
+	        sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0}, names);
 	for (size_t i = 0; i < nr; i++)
 		node = folder_child(fold->folder, node, names[i]);
 	if (nr == 1 && !line->srcline)
@@ -303,11 +310,57 @@ static bool count_before(struct textin_fold *fold, struct err *err)
 	return true;
 }
 
+static bool is_inlined(const struct line *line)
+{
+	return line->size > INLINED_SIZE &&
+	       memcmp(line->at + line->size - INLINED_SIZE, INLINED, INLINED_SIZE) == 0;
+}
+
+static struct slice address_of(const struct line *line)
+{
+	struct slice word = {line->at, 0};
+	size_t left = line->size;
+
+	while (left && (*word.at == ' ' || *word.at == '\t')) {
+		word.at++;
+		left--;
+	}
+	while (word.size < left && word.at[word.size] != ' ')
+		word.size++;
+	return word;
+}
+
+/*
+ * perf asks addr2line for the functions inlined at an address. Where that
+ * names the function itself otherwise than its symbol, such as by another
+ * alias, perf takes it for one and prints no other line at that address.
+ */
+static void find_functions(struct sample *sample)
+{
+	struct line *lines = sample->lines;
+
+	for (size_t i = 0; i < sample->nr_lines; i++) {
+		struct slice mine, outer;
+
+		if (LIKELY(!is_inlined(&lines[i])))
+			continue;
+		mine = address_of(&lines[i]);
+		outer = i + 1 < sample->nr_lines ? address_of(&lines[i + 1]) :
+		                                   (struct slice){"", 0};
+		if (mine.size == outer.size && memcmp(mine.at, outer.at, mine.size) == 0)
+			continue;
+		lines[i].is_function = true;
+		lines[i].hash += FUNCTION_KEY;
+	}
+}
+
 static void prepare(struct textin_fold *fold, struct sample *sample)
 {
 	struct line *lines = sample->lines;
 	uint64_t path = hash_u64(sample->root, 0x94d049bb133111ebu);
 
+	if (!fold->options.flamegraph_compat)
+		find_functions(sample);
 	for (size_t i = sample->nr_lines; i-- > 0;)
 		lines[i].path = path = hash_u64(path, lines[i].hash) | 1;
 	if (sample->nr_lines)
@@ -318,15 +371,10 @@ static void prepare(struct textin_fold *fold, struct sample *sample)
 
 static bool is_truncated(const struct sample *sample)
 {
-	static const char inlined[] = "(inlined)";
-	const size_t size = strlen(inlined);
 	size_t nr = 0;
 
-	for (size_t i = 0; i < sample->nr_lines; i++) {
-		const struct line *line = &sample->lines[i];
-
-		nr += line->size < size || memcmp(line->at + line->size - size, inlined, size) != 0;
-	}
+	for (size_t i = 0; i < sample->nr_lines; i++)
+		nr += !is_inlined(&sample->lines[i]);
 	return nr == MAX_STACK;
 }
 

@@ -178,6 +178,26 @@ static struct slice clean_srcline(struct slice s)
 	return trim_end(s);
 }
 
+/*
+ * "write@@GLIBC_2.2.5" without the version of the symbol; "write@plt" stays.
+ * The recording's own symbols are named without it too.
+ */
+static struct slice cut_version(struct slice symbol)
+{
+	const char *at = symbol.size > 1 ? memchr(symbol.at + 1, '@', symbol.size - 1) : NULL;
+	const char *end = symbol.at + symbol.size, *c;
+
+	if (!at)
+		return symbol;
+	c = at + 1 < end && at[1] == '@' ? at + 2 : at + 1;
+	if (c == end || *c < 'A' || *c > 'Z')
+		return symbol;
+	while (c < end && (is_digit(*c) || (*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') ||
+	                   *c == '_' || *c == '.'))
+		c++;
+	return c == end ? (struct slice){symbol.at, (size_t)(at - symbol.at)} : symbol;
+}
+
 static size_t plain_names(struct folder *folder, const struct format_options *options,
                           struct slice frame, struct slice srcline,
                           uint32_t names[TEXTIN_NAMES_MAX])
@@ -185,7 +205,7 @@ static size_t plain_names(struct folder *folder, const struct format_options *op
 	struct parts parts = split(frame);
 	const bool is_jit = is_perf_map(parts.module);
 	const char *mark = is_kernel(parts.module) ? "_[k]" : is_jit ? "_[j]" : "";
-	struct slice left = parts.symbol;
+	struct slice left = is_jit ? parts.symbol : cut_version(parts.symbol);
 	struct buf name = {0};
 	size_t nr = 0;
 
