@@ -522,6 +522,7 @@ static int take_option(struct options *options, int option, const char *arg, str
 	case OPT_DEMANGLE:
 		choice = one_of(arg, demangles, ARRAY_SIZE(demangles), "demangle", err);
 		recording->symbolize.demangle = (enum symbolize_demangle)MAX_OF(choice, 0);
+		options->format.shorten = recording->symbolize.demangle == DEMANGLE_SHORT;
 		return MIN_OF(choice, 0);
 	case OPT_SRCLINE:
 		recording->symbolize.srcline = options->format.srcline = true;

@@ -21,6 +21,7 @@ struct format_options {
 	bool addresses;               /* raw addresses beside unknown frames */
 	bool inlines;                 /* keep inlined frames */
 	bool srcline;
+	bool shorten; /* --demangle short, of names that come demangled */
 	const char *value;         /* --value NAME, or NULL for the first */
 	const char *const *events; /* --event, NULL-terminated, or NULL */
 	bool all_events;

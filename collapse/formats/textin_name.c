@@ -1,6 +1,9 @@
 #include "share/compat.h"
 #include "collapse/formats/textin.h"
 
+#include "collapse/names/demangle.h"
+#include "collapse/names/symtab.h"
+
 #include "share/buf.h"
 
 /* The parts of a frame line. */
@@ -205,7 +208,7 @@ static size_t plain_names(struct folder *folder, const struct format_options *op
 	struct parts parts = split(frame);
 	const bool is_jit = is_perf_map(parts.module);
 	const char *mark = is_kernel(parts.module) ? "_[k]" : is_jit ? "_[j]" : "";
-	struct slice left = is_jit ? parts.symbol : cut_version(parts.symbol);
+	struct slice left = is_jit ? parts.symbol : symtab_cut_alias(cut_version(parts.symbol));
 	struct buf name = {0};
 	size_t nr = 0;
 
@@ -230,7 +233,10 @@ static size_t plain_names(struct folder *folder, const struct format_options *op
 		size_t size = arrow ? (size_t)(arrow - left.at) : left.size;
 
 		buf_reset(&name);
-		buf_add(&name, left.at, size);
+		if (options->shorten && !is_jit)
+			demangle_shorten((struct slice){left.at, size}, &name);
+		else
+			buf_add(&name, left.at, size);
 		if (size && (nr == 0 || options->inlines))
 			nr = add_name(folder, &name,
 			              !options->annotate ? "" :

@@ -61,8 +61,9 @@ static char *rust_end(char *text)
 
 void demangle(struct slice name, enum symbolize_demangle how, struct buf *to)
 {
+	static const char plt[] = "@plt";
+	bool done = false, is_plt = name.size > 6 && memcmp(name.at + name.size - 4, plt, 4) == 0;
 	struct buf full = {0};
-	bool done = false;
 	char *text, *end;
 
 	buf_reset(to);
@@ -71,6 +72,7 @@ void demangle(struct slice name, enum symbolize_demangle how, struct buf *to)
 		buf_add(to, name.at, name.size);
 		return;
 	}
+	name.size -= is_plt ? 4 : 0;
 	buf_add(&full, name.at, name.size);
 	buf_char(&full, '\0');
 	text = full.at;
@@ -104,6 +106,7 @@ void demangle(struct slice name, enum symbolize_demangle how, struct buf *to)
 		buf_add(&full, to->at, to->size);
 		demangle_shorten((struct slice){full.at, full.size}, to);
 	}
+	buf_string(to, is_plt ? plt : "");
 	buf_release(&full);
 }
 

@@ -66,7 +66,7 @@ struct slice symtab_find(const struct symtab *symtab, uint64_t address)
 		if (version)
 			name.size = (size_t)(version - name.at);
 	}
-	return name;
+	return symtab_cut_alias(name);
 }
 
 size_t symtab_memory(const struct symtab *symtab)

@@ -7,9 +7,12 @@
  * that it owns (a text that was read).
  *
  * Decides which of several symbols at one address names it: a symbol with a
- * size before a label without one, global before local, fewer leading
- * underscores, the longer name, and a nested symbol inside its own bounds.
- * Names are as stored; versions ("@@GLIBC_2.2.5") are cut off, nothing else.
+ * size before a label without one, global before local before weak, fewer
+ * leading underscores, the longer name, and a nested symbol inside its own
+ * bounds: as perf decides it (symbols__fixup_duplicate() of Linux 6.1,
+ * tools/perf/util/symbol.c), so that its text and its recordings show the same
+ * functions. Names are as stored, but for versions ("@@GLIBC_2.2.5") and the
+ * prefix of glibc's own aliases, "__GI_".
  */
 #ifndef COLLAPSE_SYMTAB_H
 #define COLLAPSE_SYMTAB_H
@@ -50,13 +53,23 @@ struct symtab *symtab_of_elf(struct elffile *file);
 /* Of a kernel module's relocatable file that is loaded at `base` (see kmod_layout). */
 struct symtab *symtab_of_kmod(struct elffile *file, uint64_t base);
 
+/* "__GI___open64" is glibc's own alias of what others call "__open64". */
+static inline struct slice symtab_cut_alias(struct slice name)
+{
+	const size_t size = sizeof("__GI_") - 1;
+
+	if (name.size > size && slice_starts(name, "__GI_"))
+		return (struct slice){name.at + size, name.size - size};
+	return name;
+}
+
 /* The name at the address, and the start of its range; size 0 where none is. */
 struct slice symtab_find(const struct symtab *symtab, uint64_t address);
 
 /* ---- for makers of tables ---- */
 
 /* How good a name is, worst first. */
-enum symtab_rank { SYMTAB_LABEL, SYMTAB_SYNTHETIC, SYMTAB_LOCAL, SYMTAB_WEAK, SYMTAB_GLOBAL };
+enum symtab_rank { SYMTAB_LABEL, SYMTAB_SYNTHETIC, SYMTAB_WEAK, SYMTAB_LOCAL, SYMTAB_GLOBAL };
 
 struct symtab *symtab_new(void);
 

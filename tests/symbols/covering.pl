@@ -28,6 +28,7 @@ while (<$s>) {
 		$start = hex $start;
 		$size = hex $size if $size =~ /^0x/;
 		$name =~ s/@.*//;
+		$name =~ s/^__GI_//; # glibc's own aliases
 		$at{$start}{$name} ||= $type eq 'NOTYPE' ? '' : 'function';
 		my $key = "$start $name";
 		$end{$key} = $start + $size if $start + $size > ($end{$key} // 0);
@@ -75,7 +76,7 @@ if ($theirs) {
 	while (<$t>) {
 		if (/^0x/) { push @theirs, ''; next }
 		chomp;
-		$theirs[-1] = s/@.*//r; # the last, which is not inlined
+		$theirs[-1] = s/@.*//r =~ s/^__GI_//r; # the last, which is not inlined
 		<$t>;                   # file and line
 	}
 }
