@@ -41,7 +41,7 @@ const make = (ns, tag, attributes, ...inside) => {
 };
 const H = (tag, attributes, ...inside) => make(xhtml, tag, attributes, ...inside);
 const S = (tag, attributes, ...inside) => make(svgns, tag, attributes, ...inside);
-const button = (label, title, click, pressed) => H("button", {type: "button", title: title, "aria-label": title, "aria-pressed": pressed === undefined ? null : pressed, click: click}, label);
+const button = (label, title, click, pressed) => H("button", {type: "button", title, "aria-label": title, "aria-pressed": pressed === undefined ? null : pressed, click}, label);
 
 const unit = keys.count || "samples";
 const group = s => s.replace(/\B(?=(\d{3})+$)/g, ",");
@@ -66,7 +66,7 @@ const change = (b, a) => (a > b ? "+" : "") + count(a - b);
 const relative = (b, a) => !b ? a ? "new" : "0.00%" : !a ? "gone" : (a >= b ? "+" : "") + percent(a - b, b);
 
 const family = 'ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace';
-const fontSize = +keys.fontsize || 12, rowHeight = +keys.height || 18;
+const fontSize = +keys.fontsize || 12, rowH = +keys.height || 18;
 const font = fontSize + "px " + (keys.font ? '"' + keys.font.replace(/["\\]/g, "") + '",' : "") + family;
 const pen = H("canvas").getContext("2d");
 pen.font = font;
@@ -78,7 +78,7 @@ const fit = (s, room) => {
 	if (mono && /^[ -~]*$/.test(s)) return room < column * 3 ? "" : s.slice(0, Math.floor(room / column) - 1) + "…";
 	if (s.length < 500 && pen.measureText(s).width <= room) return s;
 	const points = [...s];
-	let low = 0, high = Math.min(points.length - 1, Math.ceil(room));
+	let low = 0, high = min(points.length - 1, Math.ceil(room));
 	while (low < high) {
 		const mid = low + high + 1 >> 1;
 		if (pen.measureText(points.slice(0, mid).join("") + "…").width <= room) low = mid;
@@ -131,7 +131,7 @@ const place = () => {
 	const fill = T.rows.slice();
 	for (let i = 0; i < T.n; i++) T.byRow[fill[T.row[i] - T.low]++] = i;
 	largest = 0;
-	if (diff) for (let i = 1; i < T.n; i++) if (T.parent[i] >= 0) largest = Math.max(largest, Math.abs(Number(T.all[1][i] - T.all[0][i])));
+	if (diff) for (let i = 1; i < T.n; i++) if (T.parent[i] >= 0) largest = max(largest, Math.abs(Number(T.all[1][i] - T.all[0][i])));
 };
 
 let shape = "";
@@ -192,7 +192,7 @@ const tallyStacks = hit => {
 // frames that match in the current view, and their weight, nested ones once
 const tally = hit => {
 	let nr = 0, weight = zero, until = -1;
-	const from = Math.max(state.z, 0), to = state.z >= 0 ? T.end[state.z] : T.goneAt || T.n;
+	const from = max(state.z, 0), to = state.z >= 0 ? T.end[state.z] : T.goneAt || T.n;
 	for (let i = from; i < to; i++) {
 		if (T.name[i] < 0 || !hit[T.name[i]]) continue;
 		nr++;
@@ -210,8 +210,8 @@ const colour = i => {
 	const name = T.name[i];
 	if (name >= 0) for (let t = 0; t < terms.length; t++) if (terms[t] && terms[t][name]) return hues[t % hues.length];
 	if (diff) {
-		const b = Number(T.all[0][i]), a = Number(T.all[1][i]), d = a - b, of = state.rel ? Math.max(a, b) : largest;
-		let share = of ? Math.min(1, Math.abs(d) / of) : 0;
+		const b = Number(T.all[0][i]), a = Number(T.all[1][i]), d = a - b, of = state.rel ? max(a, b) : largest;
+		let share = of ? min(1, Math.abs(d) / of) : 0;
 		if (state.min && Math.abs(d) * 100 < state.min * Number(T.all[1][0] || T.all[0][0])) share = 0;
 		return mix(0xeeeeee, d < 0 !== !!state.swap ? 0x56a0e0 : 0xf2703a, Math.sqrt(share));
 	}
@@ -233,16 +233,16 @@ const graph = S("svg", {tabindex: 0, role: "tree", "aria-label": "Flame graph", 
 const scroll = H("div", {class: "scroll"}, graph);
 let width = 0, top = 0, bottom = 0;
 
-const yOf = row => (state.ice ? row - bottom : top - row) * rowHeight;
+const yOf = row => (state.ice ? row - bottom : top - row) * rowH;
 const isUnder = (i, z) => z < 0 || i >= z && i < T.end[z];
 const isAbove = (i, z) => i < z && z < T.end[i] && !(T.split && !T.goneAt && i && i < T.split && z >= T.split);
 
 // rows that hold something half a pixel wide
 const extent = () => {
-	const [z0, z1] = range(), least = (z1 - z0) / Math.max(width, 1) / 2, z = state.z;
+	const [z0, z1] = range(), least = (z1 - z0) / max(width, 1) / 2, z = state.z;
 	top = T.low;
-	bottom = Math.min(0, z > 0 ? T.row[z] : 0);
-	for (let i = Math.max(z, 0), end = z >= 0 ? T.end[z] : T.n; i < end; i++) {
+	bottom = min(0, z > 0 ? T.row[z] : 0);
+	for (let i = max(z, 0), end = z >= 0 ? T.end[z] : T.n; i < end; i++) {
 		if (T.wide[i] < least) {
 			if (i !== z) i = T.end[i] - 1;
 			continue;
@@ -250,7 +250,7 @@ const extent = () => {
 		if (T.row[i] > top) top = T.row[i];
 		if (T.row[i] < bottom) bottom = T.row[i];
 	}
-	top = Math.max(top, 0);
+	top = max(top, 0);
 };
 
 // from the frames of rows lowest..highest, calls out(i, x, width, isAbove)
@@ -266,13 +266,13 @@ const visible = (lowest, highest, out) => {
 		for (; low < end; low++) {
 			const i = T.byRow[low], s = T.start[i];
 			if (s >= z1) break;
-			const e = s + T.wide[i], x2 = Math.min(width, (e - z0) * px);
+			const e = s + T.wide[i], x2 = min(width, (e - z0) * px);
 			if (x2 - drawn < 0.8 || e === s) {
 				// leap over what is too thin to see: twice as far each time, then halve
 				const beyond = k => T.start[T.byRow[k]] + T.wide[T.byRow[k]] >= z0 + (drawn + 0.8) / px;
 				let leap = 1;
 				while (low + leap < end && !beyond(low + leap)) leap *= 2;
-				for (let stop = Math.min(low + leap, end); low + 1 < stop;) {
+				for (let stop = min(low + leap, end); low + 1 < stop;) {
 					const mid = low + stop >> 1;
 					if (beyond(mid)) stop = mid;
 					else low = mid;
@@ -281,7 +281,7 @@ const visible = (lowest, highest, out) => {
 			}
 			const above = z >= 0 && isAbove(i, z);
 			if (!above && !isUnder(i, z)) continue;
-			const x = Math.max(0, drawn, (s - z0) * px);
+			const x = max(0, drawn, (s - z0) * px);
 			out(i, x, x2 - x, above);
 			drawn = x2;
 		}
@@ -293,7 +293,7 @@ const put = (e, k, v) => {
 	const was = e.was || (e.was = {});
 	if (was[k] !== v) e.setAttribute(k, was[k] = v);
 };
-const patterns = {rect: S("rect", {height: rowHeight - 1}), text: S("text")};
+const patterns = {rect: S("rect", {height: rowH - 1}), text: S("text")};
 const pool = (parent, tag) => {
 	const list = parent.list || (parent.list = []);
 	let used = 0;
@@ -313,8 +313,8 @@ const paint = (lowest, highest, onto) => {
 		const y = yOf(T.row[i]), fill = colour(i);
 		if (w < 3) {
 			// on whole pixels, as strokes: the least that the browser has to parse
-			const wide = Math.max(1, Math.round(w)), key = fill + wide, list = slivers.get(key);
-			const d = "M" + (Math.round(x) + wide / 2) + " " + y + "v" + (rowHeight - 1);
+			const wide = max(1, Math.round(w)), key = fill + wide, list = slivers.get(key);
+			const d = "M" + (Math.round(x) + wide / 2) + " " + y + "v" + (rowH - 1);
 			if (list) list.push(d);
 			else slivers.set(key, [d]);
 			return;
@@ -327,12 +327,12 @@ const paint = (lowest, highest, onto) => {
 		put(e, "rx", w > 8 ? 2 : 0);
 		put(e, "class", above ? "dim" : "");
 		put(e, "data-i", i);
-		if (T.goneAt && i >= T.goneAt) marked += "M" + x.toFixed(1) + " " + y + "h" + wide + "v" + (rowHeight - 1) + "h-" + wide + "z";
+		if (T.goneAt && i >= T.goneAt) marked += "M" + x.toFixed(1) + " " + y + "h" + wide + "v" + (rowH - 1) + "h-" + wide + "z";
 		const s = fit(nameOf(i), w - 7);
 		if (s) {
 			const t = texts.next();
 			put(t, "x", Math.round((x + 3) * 100) / 100);
-			put(t, "y", y + rowHeight / 2 + fontSize * 0.35 - 0.5);
+			put(t, "y", y + rowH / 2 + fontSize * 0.35 - 0.5);
 			put(t, "class", above ? "dim" : "");
 			if (t.textContent !== s) t.textContent = s;
 		}
@@ -345,10 +345,10 @@ const paint = (lowest, highest, onto) => {
 
 const draw = () => {
 	const height = scroll.clientHeight || 400, from = scroll.scrollTop;
-	const r0 = Math.floor(from / rowHeight) - 2, r1 = Math.ceil((from + height) / rowHeight) + 2;
+	const r0 = Math.floor(from / rowH) - 2, r1 = Math.ceil((from + height) / rowH) + 2;
 	const rowAt = r => state.ice ? r + bottom : top - r;
 	const a = rowAt(r0), b = rowAt(r1);
-	paint(Math.max(Math.min(a, b), bottom), Math.min(Math.max(a, b), top), {rects, words, thins, hatched});
+	paint(max(min(a, b), bottom), min(max(a, b), top), {rects, words, thins, hatched});
 	mark();
 };
 // the ring around the selected frame
@@ -358,16 +358,16 @@ const mark = () => {
 		ring.setAttribute("display", "none");
 		return;
 	}
-	const x = Math.max(0, (T.start[cur] - z0) * px), x2 = Math.min(width, (T.start[cur] + Number(T.w[cur]) - z0) * px);
+	const x = max(0, (T.start[cur] - z0) * px), x2 = min(width, (T.start[cur] + Number(T.w[cur]) - z0) * px);
 	ring.removeAttribute("display");
-	for (const [k, v] of [["x", x + 1], ["y", yOf(T.row[cur]) + 1], ["width", Math.max(x2 - x - 2.5, 1)], ["height", rowHeight - 3], ["aria-level", Math.abs(T.row[cur]) + 1], ["aria-label", about(cur)[0] + ", " + about(cur)[1]]]) ring.setAttribute(k, v);
+	for (const [k, v] of [["x", x + 1], ["y", yOf(T.row[cur]) + 1], ["width", max(x2 - x - 2.5, 1)], ["height", rowH - 3], ["aria-level", Math.abs(T.row[cur]) + 1], ["aria-label", about(cur)[0] + ", " + about(cur)[1]]]) ring.setAttribute(k, v);
 };
 
 const frameAt = event => {
 	const box = graph.getBoundingClientRect(), y = event.clientY - box.top, x = event.clientX - box.left;
-	const r = Math.floor(y / rowHeight), row = state.ice ? r + bottom : top - r;
+	const r = Math.floor(y / rowH), row = state.ice ? r + bottom : top - r;
 	let found = -1;
 	if (row >= T.low && row <= T.high && row >= bottom && row <= top && x >= 0 && x <= width)
-		visible(row, row, (i, left, w) => { if (x >= left && x < left + Math.max(w, 1)) found = i; });
+		visible(row, row, (i, left, w) => { if (x >= left && x < left + max(w, 1)) found = i; });
 	return found;
 };

@@ -6,7 +6,7 @@
 const moduleOf = s => (/\[([^\]]+)\]$/.exec(s) || / \(([^():]+)[^()]*\)$/.exec(s) || /^([^`]+)`/.exec(s) || [])[1];
 const kinds = {k: "kernel", i: "inlined", j: "JIT-compiled", w: "waker"};
 const about = i => {
-	const name = nameOf(i), out = [name], n = T.name[i], z = Math.max(state.z, 0), all = T.all;
+	const name = nameOf(i), out = [name], n = T.name[i], z = max(state.z, 0), all = T.all;
 	const note = n >= 0 && keys["title." + n];
 	if (note) out.push(note);
 	if (diff) {
@@ -30,8 +30,8 @@ const tip = H("div", {class: "pop tip", hidden: ""}), status = H("footer", {"ari
 let pinned = null;
 const setPlace = (e, x, y) => {
 	const box = app.getBoundingClientRect();
-	e.style.left = Math.max(4, Math.min(x - box.left + 14, box.width - e.offsetWidth - 6)) + "px";
-	e.style.top = Math.max(4, y - box.top + 18 + e.offsetHeight > box.height ? y - box.top - e.offsetHeight - 10 : y - box.top + 18) + "px";
+	e.style.left = max(4, min(x - box.left + 14, box.width - e.offsetWidth - 6)) + "px";
+	e.style.top = max(4, y - box.top + 18 + e.offsetHeight > box.height ? y - box.top - e.offsetHeight - 10 : y - box.top + 18) + "px";
 };
 const card = i => about(i).map((s, k) => H(k ? "div" : "b", {}, s.length > 4000 ? s.slice(0, 4000) + "…" : s));
 const hover = (i, x, y) => {
@@ -49,7 +49,7 @@ const unpin = () => {
 	if (!pinned) return false;
 	pinned.remove();
 	pinned = null;
-	graph.focus({preventScroll: true});
+	refocus();
 	return true;
 };
 const pin = (i, x, y) => {
@@ -60,7 +60,7 @@ const pin = (i, x, y) => {
 	pinned = H("div", {class: "pop", role: "dialog", "aria-label": "Frame"}, ...card(i));
 	const acts = H("div", {class: "acts"}, act("Zoom", "Zoom to this frame", () => zoom(i)), act("Copy name", "Copy the name", () => copy(name)), act("Copy stack", "Copy the stack", () => copy(stackOf(i).join("\n"))));
 	if (n >= 0) {
-		acts.append(act("Callers and callees", "Show what calls this function and what it calls", () => go({sand: name, z: -1})), act("Hide", "Hide it: its children join its parent", () => go({hide: [...state.hide, name], z: -1})), act("Focus", "Keep only stacks with it", () => go({focus: [...state.focus, name], z: -1})), act("Highlight", "Highlight this name", () => go({hl: [...state.hl, "^" + escapeRegExp(name) + "$"]})));
+		acts.append(act("Callers and callees", "What calls it and what it calls", () => go({sand: name, z: -1})), act("Hide", "Hide it: its children join its parent", () => go({hide: [...state.hide, name], z: -1})), act("Focus", "Keep only stacks with it", () => go({focus: [...state.focus, name], z: -1})), act("Highlight", "Highlight this name", () => go({hl: [...state.hl, "^" + escapeRegExp(name) + "$"]})));
 		if (keys["href." + n]) acts.append(H("a", {href: keys["href." + n], target: "_top"}, "Open link"));
 	}
 	pinned.append(acts);
@@ -77,7 +77,7 @@ const copy = s => {
 		area.select();
 		document.execCommand("copy");
 		area.remove();
-		graph.focus({preventScroll: true});
+		refocus();
 	};
 	if (navigator.clipboard) navigator.clipboard.writeText(s).catch(old);
 	else old();
@@ -95,7 +95,7 @@ const save = (blob, name) => {
 };
 const MAX_SAVED_ROWS = 1500;
 const picture = () => {
-	const head = 60, rows = Math.min(top - bottom + 1, MAX_SAVED_ROWS), svg = S("svg", {xmlns: svgns, width: width + 20, height: rows * rowHeight + head + 10});
+	const head = 60, rows = min(top - bottom + 1, MAX_SAVED_ROWS), svg = S("svg", {xmlns: svgns, width: width + 20, height: rows * rowH + head + 10});
 	const dark = theme() === "dark", onto = {rects: S("g"), thins: S("g"), hatched: S("path", {fill: "url(#fg-hatch)"}), words: S("g", {style: "font:" + font + ";fill:#161616;white-space:pre"})};
 	paint(bottom, bottom + rows - 1, onto);
 	onto.words.querySelectorAll(".dim").forEach(e => e.setAttribute("opacity", 0.45));
@@ -180,18 +180,25 @@ const box = H("input", {type: "search", placeholder: "Search (regular expression
 	input: () => go({q: box.value}, true),
 	keydown: e => { if (e.key === "Enter") { e.preventDefault(); step(e.shiftKey ? -1 : 1); } }});
 const toggle = (label, title, k) => {
-	const b = button(label, title, () => go({[k]: state[k] ? 0 : 1, ...(["leaves", "fold"].includes(k) ? {z: -1} : {})}), false);
+	const b = button(label, title, () => go({[k]: state[k] ? 0 : 1, ...(k === "leaves" ? {z: -1} : {})}), false);
 	b.update = () => b.setAttribute("aria-pressed", !!state[k]);
 	return b;
 };
+const refocus = () => graph.focus({preventScroll: true});
+const foldMore = () => go({fold: state.fold > 1 ? 0 : state.fold + 1, z: -1});
+const fold = button("Fold", "Fold recursion, then cycles too (r)", foldMore, false);
+fold.update = () => {
+	fold.setAttribute("aria-pressed", !!state.fold);
+	fold.textContent = "Fold" + ["", ": direct", ": cycles"][min(state.fold, 2)];
+};
 const choice = (title, values, k) => {
-	const e = H("select", {"aria-label": title, title: title, change: () => go({[k]: typeof state[k] === "number" ? +e.value : e.value, z: -1})}, ...values.map(([v, label]) => H("option", {value: v}, label)));
+	const e = H("select", {"aria-label": title, title, change: () => go({[k]: typeof state[k] === "number" ? +e.value : e.value, z: -1})}, ...values.map(([v, label]) => H("option", {value: v}, label)));
 	e.update = () => e.value = state[k];
 	return e;
 };
 const processes = [];
 for (let i = 1; i < base.n; i = base.end[i]) if (base.name[i] !== thin) processes.push(names[base.name[i]]);
-const tools = [toggle("Aa", "Ignore case", "ci"), toggle("Icicle", "Root on top (v)", "ice"), toggle("Leaves", "Merge from the leaves (m)", "leaves"), toggle("Fold", "Fold direct recursion (r)", "fold"), toggle("Table", "Table of functions (t)", "table")];
+const tools = [toggle("Aa", "Ignore case", "ci"), toggle("Icicle", "Root on top (v)", "ice"), toggle("Leaves", "Merge from the leaves (m)", "leaves"), fold, toggle("Table", "Table of functions (t)", "table")];
 if (diff) tools.push(choice("Widths", [["after", "after"], ["before", "before"], ["change", "change"]], "col"), toggle("Relative", "Colour by relative change", "rel"), toggle("Swap", "Swap the hues", "swap"), choice("Least change that is coloured", [[0, "all changes"], [0.1, "≥ 0.1%"], [1, "≥ 1%"], [5, "≥ 5%"]], "min"));
 if (processes.length > 1) tools.push(choice("First frame", [["", "everything"], ...[...new Set(processes)].slice(0, 1000).map(p => [p, p.slice(0, 60)])], "first"));
 const theme = () => state.theme || (keys.theme !== "auto" && keys.theme) || (matchMedia("(prefers-color-scheme:dark)").matches ? "dark" : "light");
@@ -212,10 +219,10 @@ const help = () => {
 	if (helpBox) {
 		helpBox.remove();
 		helpBox = null;
-		graph.focus({preventScroll: true});
+		refocus();
 		return;
 	}
-	const list = [["↑ ↓ ← →", "move between parent, child and siblings"], ["Enter", "zoom to the frame"], ["Backspace", "zoom out by one frame"], ["Esc", "close, reset the zoom, clear the search"], ["/", "search"], ["n N", "next, previous match"], ["p", "keep the highlight, search for more"], ["i, right click", "details of the frame, to select and copy; what can be done with it"], ["c C", "copy the name, the stack"], ["s", "callers and callees of the function"], ["h f", "hide the function, focus on it"], ["r", "fold recursion"], ["v", "flame or icicle"], ["m", "merge from the root or from the leaves"], ["t", "table of functions"], ["d", "dark or light"], ["?", "these keys"]];
+	const list = [["↑ ↓ ← →", "move between parent, child and siblings"], ["Enter", "zoom to the frame"], ["Backspace", "zoom out by one frame"], ["Esc", "close, reset the zoom, clear the search"], ["/", "search"], ["n N", "next, previous match"], ["p", "keep the highlight, search for more"], ["i, right click", "details, to select and copy; actions"], ["c C", "copy the name, the stack"], ["s", "callers and callees of the function"], ["h f", "hide the function, focus on it"], ["r", "fold recursion, then cycles too"], ["v", "flame or icicle"], ["m", "merge from root or leaves"], ["t", "table of functions"], ["d", "dark or light"], ["?", "these keys"]];
 	helpBox = H("div", {class: "pop help", role: "dialog", "aria-label": "Keys", tabindex: -1}, H("table", {}, H("tbody", {}, ...list.map(([k, what]) => H("tr", {}, H("td", {}, H("kbd", {}, k)), H("td", {}, what))))));
 	app.append(helpBox);
 	helpBox.focus();
@@ -244,7 +251,7 @@ const showChips = () => {
 	chips.hidden = !list.length;
 	chips.replaceChildren(...list);
 };
-const viewTotal = () => T.w[Math.max(state.z, 0)];
+const viewTotal = () => T.w[max(state.z, 0)];
 
 const showFound = bad => {
 	box.classList.toggle("bad", !!bad);
@@ -279,15 +286,15 @@ const show = () => {
 	if (now !== lastZ) {
 		lastZ = now;
 		const y = yOf(state.z >= 0 ? T.row[state.z] : 0), h = scroll.clientHeight;
-		scroll.scrollTop = state.ice ? Math.max(0, y - h / 3) : y + rowHeight * 6 - h;
+		scroll.scrollTop = state.ice ? max(0, y - h / 3) : y + rowH * 6 - h;
 	}
 	draw();
 };
 const size = () => {
-	width = keys.width ? Math.max(50, +keys.width - 20) : Math.max(50, scroll.clientWidth - 20);
+	width = keys.width ? max(50, +keys.width - 20) : max(50, scroll.clientWidth - 20);
 	extent();
 	graph.setAttribute("width", width);
-	graph.setAttribute("height", (top - bottom + 1) * rowHeight);
+	graph.setAttribute("height", (top - bottom + 1) * rowH);
 };
 // replace: no entry of its own in the history (typing)
 const go = (changes, replace) => {
@@ -309,8 +316,8 @@ const zoom = i => {
 const select = i => {
 	cur = i;
 	const y = yOf(T.row[i]), h = scroll.clientHeight;
-	if (y < scroll.scrollTop) scroll.scrollTop = y - rowHeight;
-	else if (y + rowHeight * 2 > scroll.scrollTop + h) scroll.scrollTop = y + rowHeight * 2 - h;
+	if (y < scroll.scrollTop) scroll.scrollTop = y - rowH;
+	else if (y + rowH * 2 > scroll.scrollTop + h) scroll.scrollTop = y + rowH * 2 - h;
 	draw();
 	say(i);
 };
@@ -322,7 +329,7 @@ const pixels = i => {
 const step = (direction, from0) => {
 	const hit = terms[0];
 	if (!hit) return;
-	const from = Math.max(state.z, 0), end = state.z >= 0 ? T.end[state.z] : T.n;
+	const from = max(state.z, 0), end = state.z >= 0 ? T.end[state.z] : T.n;
 	let i = from0 || !isUnder(cur, state.z) || cur < 0 ? (direction > 0 ? from - 1 : end) : cur;
 	for (let k = end - from; k > 0; k--) {
 		i += direction;
@@ -337,7 +344,7 @@ const step = (direction, from0) => {
 	}
 };
 const walk = (dx, dy) => {
-	if (cur < 0) return select(Math.max(state.z, 0));
+	if (cur < 0) return select(max(state.z, 0));
 	const p = T.parent[cur];
 	let to = -1;
 	const wanted = T.row[cur] + (state.ice ? dy : -dy);
@@ -397,10 +404,10 @@ const onName = f => { if (cur >= 0 && T.name[cur] >= 0) f(names[T.name[cur]]); }
 const onKey = {
 	ArrowUp: () => walk(0, -1), ArrowDown: () => walk(0, 1), ArrowLeft: () => walk(-1, 0), ArrowRight: () => walk(1, 0),
 	Enter: () => { if (cur >= 0) zoom(cur); },
-	Backspace: () => { if (state.z >= 0) zoom(Math.max(T.parent[state.z], 0)); },
+	Backspace: () => { if (state.z >= 0) zoom(max(T.parent[state.z], 0)); },
 	"/": () => { box.focus(); box.select(); },
 	n: () => step(1), N: () => step(-1), p: keep, "?": help, d: flip,
-	v: () => go({ice: state.ice ? 0 : 1}), m: () => go({leaves: state.leaves ? 0 : 1, sand: "", z: -1}), r: () => go({fold: state.fold ? 0 : 1, z: -1}), t: () => go({table: state.table ? 0 : 1}),
+	v: () => go({ice: state.ice ? 0 : 1}), m: () => go({leaves: state.leaves ? 0 : 1, sand: "", z: -1}), r: foldMore, t: () => go({table: state.table ? 0 : 1}),
 	s: () => onName(name => go({sand: name, z: -1})), h: () => onName(name => go({hide: [...state.hide, name], z: -1})), f: () => onName(name => go({focus: [...state.focus, name], z: -1})),
 	c: () => { if (cur >= 0) copy(nameOf(cur)); }, C: () => { if (cur >= 0) copy(stackOf(cur).join("\n")); },
 	i: () => { if (cur >= 0) { const r = ring.getBoundingClientRect(); pin(cur, r.left, r.top); } }
@@ -413,7 +420,7 @@ document.addEventListener("keydown", e => {
 		if (unpin()) return;
 		if (helpBox) return help();
 		tip.hidden = true;
-		if (typing) return graph.focus({preventScroll: true});
+		if (typing) return refocus();
 		if (state.z >= 0) return go({z: -1});
 		if (state.q) return go({q: ""});
 		return go({hide: [], focus: [], sand: "", first: "", hl: []});

@@ -2,6 +2,7 @@
 // that views make from it. First of the files that source.c joins into one
 // function; names in it are seen by those that follow.
 
+const {min, max} = Math;
 const root = document.getElementById("flame"), block = document.getElementById("flame-data");
 if (!root || !block) return;
 
@@ -170,7 +171,13 @@ class Trie {
 
 const find = name => names.indexOf(name);
 
-// hide, focus, fold recursion, first frame: one walk from the root
+// Where a name is on the path to k already: at k itself, or anywhere; 0 is nowhere.
+const again = (trie, k, name, anywhere) => {
+	for (; k && trie.name[k] !== name; k = trie.parent[k]) if (!anywhere) return 0;
+	return k;
+};
+
+// hide, focus, fold recursion (1: direct, 2: cycles too), first frame: one walk from the root
 const sift = (t, s) => {
 	const hidden = new Set(s.hide.map(find)), focus = s.focus.map(find), only = s.first ? find(s.first) : -1;
 	if (!hidden.size && !focus.length && !s.fold && !s.first) return t;
@@ -185,7 +192,7 @@ const sift = (t, s) => {
 		inside[i] = !focus.length || p >= 0 && inside[p] || is(n => s.focus.includes(n), i) ? 1 : 0;
 		if (p >= 0) {
 			const up = to[p];
-			to[i] = is(n => s.hide.includes(n), i) || s.fold && trie.name[up] === t.name[i] ? up : ordered ? trie.push(up, t.name[i]) : trie.child(up, t.name[i]);
+			to[i] = is(n => s.hide.includes(n), i) ? up : s.fold && again(trie, up, t.name[i], s.fold > 1) || (ordered ? trie.push(up, t.name[i]) : trie.child(up, t.name[i]));
 		}
 		if (inside[i]) trie.add(to[i], t, i, t.own);
 	}

@@ -54,15 +54,6 @@ static weight_fx fitting_threshold(const struct frametree *tree, weight_fx thres
 	return step ? MAX_OF(threshold, weight_from_u64(step_start(step))) : threshold;
 }
 
-static int by_name(const void *a, const void *b, void *names)
-{
-	struct slice x = strtab_slice(names, *(const uint32_t *)a);
-	struct slice y = strtab_slice(names, *(const uint32_t *)b);
-	int order = memcmp(x.at, y.at, MIN_OF(x.size, y.size));
-
-	return order ? order : (x.size > y.size) - (x.size < y.size);
-}
-
 /* rank[name] = its place in byte order, for the names in use */
 static uint32_t *rank_names(const struct frametree *tree, const uint32_t *nodes, uint32_t nr)
 {
@@ -76,7 +67,7 @@ static uint32_t *rank_names(const struct frametree *tree, const uint32_t *nodes,
 		if (!rank[name]++)
 			used[nr_used++] = name;
 	}
-	qsort_r(used, nr_used, sizeof(*used), by_name, (void *)&tree->names);
+	qsort_r(used, nr_used, sizeof(*used), strtab_by_text, (void *)&tree->names);
 	for (uint32_t i = 0; i < nr_used; i++)
 		rank[used[i]] = i;
 	free(used);

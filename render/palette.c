@@ -1,6 +1,8 @@
 #include "share/compat.h"
 #include "render/palette.h"
 
+#include "render/palettemap.h"
+
 #include "share/mem.h"
 #include "share/num.h"
 
@@ -239,13 +241,11 @@ uint32_t palette_colour(enum palette_kind kind, const struct palette_map *map, s
 {
 	char mark;
 
-	name = palette_unmark(name, &mark);
-	if (map) {
-		uint32_t id = strtab_find(&map->names, name.at, name.size);
+	uint32_t colour;
 
-		if (id != UINT32_MAX)
-			return map->colours[id];
-	}
+	if (map && palette_map_find(map, name, &colour))
+		return colour;
+	name = palette_unmark(name, &mark);
 	if (is_wait(name))
 		return shade(PALETTE_BLUE, name);
 	/* [unknown], [truncated] and their like say what is missing */
@@ -297,76 +297,4 @@ bool palette_parse_hex(const char *text, size_t size, uint32_t *colour)
 		value = (value & 0xf00) * 0x1100 + (value & 0xf0) * 0x110 + (value & 0xf) * 0x11;
 	*colour = (uint32_t)value;
 	return true;
-}
-
-static bool parse_rgb(struct slice text, uint32_t *colour)
-{
-	uint32_t sum = 0;
-
-	if (palette_parse_hex(text.at, text.size, colour))
-		return true;
-	if (!slice_starts(text, "rgb(") || !ends(text, ")"))
-		return false;
-	text = (struct slice){text.at + 4, text.size - 4};
-	for (int i = 0; i < 3; i++) {
-		const char *end = memchr(text.at, i < 2 ? ',' : ')', text.size);
-		uint64_t value;
-
-		if (!end || num_parse_u64(text.at, (size_t)(end - text.at), &value) || value > 255)
-			return false;
-		sum = sum << 8 | (uint32_t)value;
-		text.size -= (size_t)(end + 1 - text.at);
-		text.at = end + 1;
-	}
-	*colour = sum;
-	return text.size == 0;
-}
-
-int palette_map_read(struct palette_map *map, struct slice text, const char *file, struct err *err)
-{
-	size_t line_number = 0;
-
-	while (text.size) {
-		const char *newline = memchr(text.at, '\n', text.size);
-		struct slice line = {text.at,
-		                     (size_t)((newline ? newline : text.at + text.size) - text.at)};
-		const char *arrow;
-		uint32_t colour, id;
-
-		text.at += line.size + (newline != NULL);
-		text.size -= line.size + (newline != NULL);
-		line_number++;
-		if (line.size && line.at[line.size - 1] == '\r')
-			line.size--;
-		arrow = memmem(line.at, line.size, "->", 2);
-		/* names hold arrows too, as in "operator->": the last one counts */
-		for (const char *later = arrow; later;) {
-			arrow = later;
-			later = memmem(arrow + 2, line.size - (size_t)(arrow + 2 - line.at), "->",
-			               2);
-		}
-		if (!line.size || (!arrow && line.at[0] == '#'))
-			continue;
-		if (!arrow ||
-		    !parse_rgb((struct slice){arrow + 2, line.size - (size_t)(arrow + 2 - line.at)},
-		               &colour))
-			return err_set(err,
-			               "'%s' line %zu is not NAME->rgb(R,G,B) or NAME->#RRGGBB",
-			               file, line_number);
-		id = strtab_id(&map->names, line.at, (size_t)(arrow - line.at));
-		while (map->capacity <= id) {
-			size_t nr = map->capacity;
-
-			MEM_GROW(map->colours, nr, map->capacity);
-		}
-		map->colours[id] = colour;
-	}
-	return 0;
-}
-
-void palette_map_release(struct palette_map *map)
-{
-	strtab_release(&map->names);
-	free(map->colours);
-	*map = (struct palette_map){0};
 }

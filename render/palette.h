@@ -9,7 +9,6 @@
 #define RENDER_PALETTE_H
 
 #include "share/compat.h"
-#include "share/err.h"
 #include "share/strtab.h"
 
 enum palette_kind {
@@ -39,20 +38,7 @@ enum palette_kind {
 
 extern const char *const palette_names[PALETTE_NR];
 
-/* An explicit map, read from a file; it wins over the palette. */
-struct palette_map {
-	struct strtab names;
-	uint32_t *colours; /* by name id */
-	size_t capacity;
-};
-
-/*
- * Lines "NAME->rgb(R,G,B)", as flamegraph.pl's palette.map, or
- * "NAME->#RRGGBB"; names without marks. Blank lines and lines that begin with
- * "#" and hold no "->" are passed over. Fails on any other line, naming it.
- */
-int palette_map_read(struct palette_map *map, struct slice text, const char *file, struct err *err);
-void palette_map_release(struct palette_map *map);
+struct palette_map;
 
 /* 0xRRGGBB. map may be NULL. */
 uint32_t palette_colour(enum palette_kind kind, const struct palette_map *map, struct slice name);

@@ -1,6 +1,7 @@
 #include "share/compat.h"
 
 #include "render/json.h"
+#include "render/palettemap.h"
 #include "render/picture.h"
 #include "render/text.h"
 #include "share/guard.h"
@@ -9,6 +10,8 @@
 #include "share/num.h"
 #include "share/opts.h"
 
+#include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The default bound of the data block: a picture stays below 8 MB. */
@@ -27,6 +30,7 @@ enum option {
 	OPT_NAMETYPE,
 	OPT_PALETTE,
 	OPT_PALETTE_FILE,
+	OPT_CP,
 	OPT_THEME,
 	OPT_BGCOLORS,
 	OPT_INVERTED,
@@ -67,7 +71,8 @@ static const struct opt table[] = {
          "yellow "
          "purple orange by-module by-type by-width"},
         {OPT_PALETTE, 0, "colors", "NAME", "the same"},
-        {OPT_PALETTE_FILE, 0, "palette-file", "FILE", "explicit colours: lines NAME->rgb(R,G,B)"},
+        {OPT_PALETTE_FILE, 0, "palette-file", "FILE",
+         "colours to use and to keep: lines NAME->rgb(R,G,B)"},
         {OPT_THEME, 0, "theme", "light|dark|auto", "of what surrounds the frames (default: auto)"},
         {OPT_BGCOLORS, 0, "bgcolors", "COLOR", "background: yellow blue green grey or #rrggbb"},
         {OPT_INVERTED, 'i', "inverted", NULL, "icicle: the root on top"},
@@ -109,7 +114,7 @@ static const struct opt table[] = {
         {OPT_IGNORED, 0, "hash", NULL, "accepted: colours come from names in any case"},
         {OPT_IGNORED, 0, "random", NULL, NULL},
         {OPT_IGNORED, 0, "deterministic", NULL, NULL},
-        {OPT_IGNORED, 0, "cp", NULL, "accepted: colours are the same in every picture in any case"},
+        {OPT_CP, 0, "cp", NULL, "the same as --palette-file palette.map"},
         {OPT_IGNORED, 0, "no-sort", NULL, NULL},
         {OPT_IGNORED, 0, "pretty-xml", NULL, NULL},
         {OPT_IGNORED_ARG, 0, "encoding", "NAME", NULL},
@@ -132,6 +137,7 @@ struct request {
 	regex_t regex;
 	bool has_regex, has_palette;
 	uint64_t nr_bad;
+	bool is_incomplete; /* for another reason */
 };
 
 /* ---- options ---- */
@@ -321,6 +327,10 @@ static int take_option(struct request *r, int id, const char *arg, struct err *e
 	case OPT_PALETTE_FILE:
 		r->palette_path = arg;
 		return 0;
+	case OPT_CP:
+		if (!r->palette_path)
+			r->palette_path = "palette.map";
+		return 0;
 	case OPT_NAMEATTR:
 		r->nameattr_path = arg;
 		return 0;
@@ -472,13 +482,15 @@ static int read_maps(struct request *r, struct err *err)
 	struct slice text;
 	int rc = 0;
 
-	if (r->palette_path) {
+	/* an absent one comes into being */
+	if (r->palette_path && (access(r->palette_path, F_OK) == 0 || errno != ENOENT)) {
 		rc = read_whole(r->palette_path, &in, &text, err);
 		if (rc == 0)
 			rc = palette_map_read(&r->palette_map, text, r->palette_path, err);
 		input_close(in);
-		r->picture.palette_map = &r->palette_map;
 	}
+	if (r->palette_path)
+		r->picture.palette_map = &r->palette_map;
 	if (rc == 0 && r->nameattr_path) {
 		rc = read_whole(r->nameattr_path, &in, &text, err);
 		if (rc == 0)
@@ -538,6 +550,37 @@ static void fill_defaults(struct request *r)
 		                                     "Flame graph";
 }
 
+/* The map is to keep the colours of this picture, where colours are those of names. */
+static void extend_map(struct request *r, const struct layout *layout)
+{
+	const struct picture *p = &r->picture;
+
+	if (!r->palette_path || r->tree.nr_columns == 2 || p->palette == PALETTE_BY_WIDTH)
+		return;
+	for (uint32_t i = 1; i < layout->nr; i++) {
+		struct slice name = strtab_slice(&r->tree.names,
+		                                 frametree_name(&r->tree, layout->frames[i].node));
+
+		palette_map_add(&r->palette_map, name, palette_colour(p->palette, NULL, name));
+	}
+}
+
+/* The picture is complete without it, so a failure is told and no more. */
+static void write_map(struct request *r)
+{
+	struct stat st;
+	struct err err;
+
+	/* what comes through a pipe has no place to be kept in */
+	if (!palette_map_has_new(&r->palette_map) ||
+	    (stat(r->palette_path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return;
+	if (palette_map_write(&r->palette_map, r->palette_path, &err) < 0) {
+		msg_warn("the colours of new names are not kept: %s", err.text);
+		r->is_incomplete = true;
+	}
+}
+
 static int write_output(struct request *r, struct err *err)
 {
 	struct layout layout;
@@ -554,10 +597,15 @@ static int write_output(struct request *r, struct err *err)
 		json_write(&layout, &out);
 	else if (r->format == FORMAT_TEXT)
 		text_write(&r->text, &r->picture, &layout, &out);
-	else
+	else {
+		extend_map(r, &layout);
 		picture_write(&r->picture, &layout, &out);
+	}
 	layout_release(&layout);
-	return output_close(&out, err);
+	if (output_close(&out, err) < 0)
+		return -1;
+	write_map(r);
+	return 0;
 }
 
 static int run(struct request *r, struct err *err)
@@ -630,7 +678,7 @@ int main(int argc, char **argv)
 	}
 	if (run(&r, &err) < 0)
 		status = msg_fail(&err);
-	else if (r.nr_bad)
+	else if (r.nr_bad || r.is_incomplete)
 		status = EXIT_INCOMPLETE;
 	release(&r);
 	return status;

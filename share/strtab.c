@@ -113,3 +113,12 @@ uint32_t strtab_find(const struct strtab *tab, const char *text, size_t size)
 		return UINT32_MAX;
 	return *find(tab, text, size, (uint32_t)hash_bytes(text, size)) - 1;
 }
+
+int strtab_by_text(const void *a, const void *b, void *tab)
+{
+	struct slice x = strtab_slice(tab, *(const uint32_t *)a);
+	struct slice y = strtab_slice(tab, *(const uint32_t *)b);
+	int order = memcmp(x.at, y.at, MIN_OF(x.size, y.size));
+
+	return order ? order : (x.size > y.size) - (x.size < y.size);
+}

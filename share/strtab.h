@@ -48,6 +48,9 @@ static inline struct slice strtab_slice(const struct strtab *tab, uint32_t id)
 	return (struct slice){tab->entries[id].text, tab->entries[id].size};
 }
 
+/* For qsort_r() over ids, with the table as its argument: by the bytes of the texts. */
+int strtab_by_text(const void *a, const void *b, void *tab);
+
 static inline uint64_t hash_u64(uint64_t a, uint64_t b)
 {
 	unsigned __int128 m =

@@ -245,6 +245,9 @@ await test("views: icicle, leaves, sandwich, fold, hide, focus, first frame", as
 	await page.keyboard.press("r");
 	equal(await page.evaluate(() => { const t = flame.tree; let n = 0; for (let i = 0; i < t.n; i++) if (flame.names[t.name[i]] === "parse") n++; return n; }), 1, "folded recursion");
 	await page.keyboard.press("r");
+	equal([(await state(page)).fold, await shown(page, "nav button[aria-pressed=true]")], [2, "Fold: cycles"], "cycles come after direct recursion");
+	await page.keyboard.press("r");
+	equal((await state(page)).fold, 0, "and then none");
 	await page.evaluate(() => flame.go({ hide: ["work"] }));
 	equal(await index(page, "work"), -1, "hidden frame");
 	equal((await stat(page, "run"))[0], [50], "child of a hidden frame");
@@ -370,6 +373,25 @@ await test("2^53 + 1 and fractions are exact", async open => {
 	await page.mouse.move(...await centre(page, "a"));
 	truth(/9,007,199,254,740,994\.5 samples/.test(await shown(page, ".tip")), await shown(page, ".tip"));
 	truth((await page.evaluate(() => flame.folded())).includes("a;b 9007199254740993\n"), "folded");
+});
+await test("recursion folds directly, or over cycles as collapse folds them", async open => {
+	const page = await open("cycles.svg");
+	const folded = async fold => {
+		await page.evaluate(fold => flame.go({ fold }), fold);
+		return page.evaluate(() => {
+			const t = flame.tree, path = [], out = [];
+			for (let i = 1; i < t.n; i++) {
+				path.length = t.row[i];
+				path[t.row[i] - 1] = flame.names[t.name[i]];
+				if (t.own[0][i]) out.push(path.join(";") + " " + t.own[0][i]);
+			}
+			return out.sort();
+		});
+	};
+	equal(await folded(1), ["m;a;b;a;c 3", "m;a;b;x;b;a;b;e 2", "m;a;d 1"], "direct");
+	equal(await folded(2), ["m;a;b;e 2", "m;a;c 3", "m;a;d 1"], "cycles");
+	equal((await folded(0)).length, 3, "all frames come back");
+	equal(await geometry(page), [], "geometry");
 });
 await test("time is told in s, ms and us", async open => {
 	const page = await open("times.svg");

@@ -2,7 +2,7 @@
 #include "share/compat.h"
 
 #include "render/nameattr.h"
-#include "render/palette.h"
+#include "render/palettemap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

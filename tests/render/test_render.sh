@@ -133,11 +133,24 @@ shows 'base' 'all (120 samples' render --base work "$sample"
 expect 'base that no stack has' 2 "no stack holds the frame 'nowhere'" render --base nowhere "$sample"
 printf 'idle->rgb(1,2,3)\nwork->#abcdef\n' >"$work/map"
 check 'palette file' eval 'draw --palette-file "$work/map" "$sample" && has "$work/out.svg" "fill=\"#010203\"" "fill=\"#abcdef\""'
+check 'palette file: what was there stays, new names follow in order' eval '[ "$(head -n 2 "$work/map")" = "idle->rgb(1,2,3)
+work->#abcdef" ] && tail -n +3 "$work/map" | LC_ALL=C sort -c && grep -q "^main->rgb(" "$work/map"'
+cp "$work/map" "$work/map.1"
+check 'palette file: nothing new, nothing written' eval 'render --palette-file "$work/map" "$sample" >/dev/null && [ "$work/map" -ot "$work/map.1" ] && cmp "$work/map" "$work/map.1"'
+printf '#note\nmain->rgb(9,9,9)' >"$work/map.2"
+ln -sf map.2 "$work/map.link"
+check 'palette file: comments, a missing end of line and a link stay' eval 'render --palette-file "$work/map.link" "$sample" >/dev/null && [ -L "$work/map.link" ] && [ "$(head -n 2 "$work/map.2")" = "#note
+main->rgb(9,9,9)" ] && [ "$(wc -l <"$work/map.2")" -gt 4 ]'
+check 'palette file: an absent one comes into being, and gives the same picture' eval 'render --palette-file "$work/map.new" "$sample" >"$work/cp.1" && render --palette-file "$work/map.new" "$sample" >"$work/cp.2" && render "$sample" | cmp - "$work/cp.1" && cmp "$work/cp.1" "$work/cp.2"'
+check 'cp keeps palette.map' eval '(cd "$work" && render --cp "$sample" >/dev/null) && cmp "$work/palette.map" "$work/map.new"'
+printf 'm;f_[k] 1\nm;f 1\nm;op->x 1\n' >"$work/marks"
+check 'palette file: marks, and arrows in names' eval 'render --palette-file "$work/map.marks" --palette java "$work/marks" >"$work/cp.1" && [ "$(sed "s/->rgb.*//" "$work/map.marks" | tr "\n" " ")" = "f f_[k] m op->x " ] && render --palette-file "$work/map.marks" "$work/marks" | cmp - "$work/cp.1"'
+expect 'palette file that cannot be written: the picture is complete' 1 'colours of new names are not kept: cannot create' render --palette-file "$work/nowhere/map" "$sample"
 printf 'broken\n' >"$work/map.bad"
 expect 'a bad palette file' 2 "line 1 is not NAME->rgb" render --palette-file "$work/map.bad" "$sample"
 printf 'idle\thref="https://example.org/?a=1&b=2"\ttitle=at <rest>\twork=1\nwork\thref=javascript:alert(1)\tonclick=evil()\n' >"$work/attr"
 check 'nameattr: links and titles, no scripts' eval 'draw --nameattr "$work/attr" "$sample" 2>/dev/null && has "$work/out.svg" "<a href=\"https://example.org/?a=1&amp;b=2\"" "at &lt;rest&gt; (50" && lacks "$work/out.svg" javascript: && lacks "$work/out.svg" evil'
-check 'flamegraph.pl options as scripts give them' draw --title T --subtitle S --width 800 --height 16 --minwidth 0.1 --fonttype Verdana --fontsize 12 --fontwidth 0.59 --countname ns --nametype Frame: --colors java --bgcolors blue --hash --cp --reverse --inverted --flamechart --negate --notes N --total 1000 --factor 1 --encoding utf-8 "$sample"
+check 'flamegraph.pl options as scripts give them' draw --palette-file "$work/map" --title T --subtitle S --width 800 --height 16 --minwidth 0.1 --fonttype Verdana --fontsize 12 --fontwidth 0.59 --countname ns --nametype Frame: --colors java --bgcolors blue --hash --cp --reverse --inverted --flamechart --negate --notes N --total 1000 --factor 1 --encoding utf-8 "$sample"
 check 'inferno-flamegraph options as scripts give them' draw --deterministic --image-width 800 --frame-height 16 --min-width 0.1 --font-type Verdana --font-size 12 --font-width 0.59 --count-name ns --name-type Frame: --search-color '#123456' --no-sort --pretty-xml --flame-chart "$sample"
 check 'threshold: what is light is gathered, sums stay' eval 'draw --detail 30 --minwidth 0 "$sample" && has "$work/out.svg" "frames below 30 samples are gathered" "all (300 samples" "[thin frames] (20 samples" && lacks "$work/out.svg" "libdot"'
 shows 'text report' '80.00%' env COLUMNS=60 render --format=text "$work/b35"

@@ -4,6 +4,7 @@
 #include "render/figures.h"
 #include "render/nameattr.h"
 #include "render/palette.h"
+#include "render/palettemap.h"
 #include "render/source.h"
 #include "render/xmlout.h"
 
