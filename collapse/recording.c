@@ -120,9 +120,8 @@ static void begin(struct recording *rec, const struct session *old)
 		if (rec->options->samples)
 			choose_by_scan(rec->reader);
 	}
-	if (!old && rec->symbolizer && rec->options->nr_threads > 1 && first_selected(rec) &&
-	    !first_selected(rec)->attr.exclude_kernel)
-		symbolizer_prefetch(rec->symbolizer);
+	if (rec->symbolizer && rec->options->nr_threads > 1)
+		symbolizer_use_thread(rec->symbolizer);
 }
 
 /* ---- counting samples ---- */
@@ -678,18 +677,6 @@ static void count_session(struct recording *rec)
 	rec->report->nr_bad += rec->session.nr_bad;
 }
 
-/* A recorder that writes into a pipe knows them when all samples are out. */
-static void tell_build_ids(struct recording *rec)
-{
-	for (size_t i = 0; rec->reader->nr_build_ids && i < modules_nr(rec->modules); i++) {
-		struct module *module = modules_at(rec->modules, i);
-		const struct build_id *id = reader_build_id_of(rec->reader, module->key.path);
-
-		if (id && module->key.kind != MODULE_JIT)
-			module_set_build_id(module, id);
-	}
-}
-
 /* Folds what was counted; the stacks are used up. */
 static int fold_counted(struct recording *rec, struct err *err)
 {
@@ -698,7 +685,7 @@ static int fold_counted(struct recording *rec, struct err *err)
 	int result;
 
 	count_session(rec);
-	tell_build_ids(rec);
+	features_tell_build_ids(rec->reader, rec->modules);
 	result = stacks_fold(&rec->stacks, rec->symbolizer, &rec->names, rec->options->keep,
 	                     rec->options->keep_ctx, rec->folder, &folded, err);
 	if (rec->options->stacks.profile)
@@ -721,7 +708,7 @@ static int finish(struct recording *rec, struct err *err)
 	rec->report->rest_start = rec->interval_start / 1000000000;
 	if (rec->options->check) {
 		count_session(rec);
-		tell_build_ids(rec);
+		features_tell_build_ids(rec->reader, rec->modules);
 		describe(rec);
 		return 0;
 	}

@@ -35,7 +35,7 @@ struct symbolizer {
 	bool kallsyms_tried;
 	struct err kallsyms_err;
 	pthread_t reading; /* the list, where is_reading: owns the two until joined */
-	bool is_reading;
+	bool may_use_thread, is_reading;
 	atomic_bool is_read; /* by that thread: joining it will not wait */
 	struct shown *shown; /* open addressing */
 	size_t nr_shown, nr_shown_slots;
@@ -87,14 +87,21 @@ static void *read_kallsyms(void *ctx)
 	return NULL;
 }
 
-void symbolizer_prefetch(struct symbolizer *symbolizer)
+void symbolizer_use_thread(struct symbolizer *symbolizer)
 {
-	if (symbolizer->kallsyms_tried || symbolizer->options.vmlinux ||
-	    symbolizer->options.no_symbols)
-		return;
-	symbolizer->is_reading =
-	        pthread_create(&symbolizer->reading, NULL, read_kallsyms, symbolizer) == 0;
-	symbolizer->kallsyms_tried = symbolizer->is_reading;
+	symbolizer->may_use_thread = true;
+}
+
+/* Is the list of the kernel being read, and not yet through? */
+static bool is_list_awaited(struct symbolizer *symbolizer)
+{
+	if (symbolizer->may_use_thread && !symbolizer->kallsyms_tried &&
+	    !symbolizer->options.vmlinux) {
+		symbolizer->is_reading =
+		        pthread_create(&symbolizer->reading, NULL, read_kallsyms, symbolizer) == 0;
+		symbolizer->kallsyms_tried = symbolizer->is_reading;
+	}
+	return symbolizer->is_reading && !atomic_load(&symbolizer->is_read);
 }
 
 static struct symtab *kallsyms_of(struct symbolizer *symbolizer)
@@ -484,7 +491,7 @@ bool symbolize_span(struct symbolizer *symbolizer, struct module *module, uint64
 
 	if (symbolizer->options.srcline || symbolizer->options.no_symbols)
 		return false;
-	if (is_kernel && symbolizer->is_reading && !atomic_load(&symbolizer->is_read))
+	if (is_kernel && is_list_awaited(symbolizer))
 		return false;
 	/* samples may be unwound meanwhile */
 	modules_lock();

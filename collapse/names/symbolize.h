@@ -41,11 +41,11 @@ struct symbolizer *symbolizer_new(struct modules *modules, const struct symboliz
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
- * For recordings that will ask for names of the kernel: reads its list on
- * another thread in the meantime. Changes no answer; nothing else of a
- * symbolizer may be used by two threads.
+ * When symbolize_span() is first asked for a place in the kernel, its list is
+ * read on another thread in the meantime. Changes no answer; nothing else of
+ * a symbolizer may be used by two threads.
  */
-void symbolizer_prefetch(struct symbolizer *symbolizer);
+void symbolizer_use_thread(struct symbolizer *symbolizer);
 
 /*
  * Finds and reads what names the module now, not when it is first asked for:

@@ -183,6 +183,17 @@ void features_release(struct reader *reader)
 	free(reader->build_ids);
 }
 
+void features_tell_build_ids(const struct reader *reader, struct modules *modules)
+{
+	for (size_t i = 0; reader->nr_build_ids && i < modules_nr(modules); i++) {
+		struct module *module = modules_at(modules, i);
+		const struct build_id *id = reader_build_id_of(reader, module->key.path);
+
+		if (id && module->key.kind != MODULE_JIT)
+			module_set_build_id(module, id);
+	}
+}
+
 uint16_t features_machine(const struct reader *reader)
 {
 	const char *arch = reader->arch;

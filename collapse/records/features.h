@@ -18,6 +18,9 @@ void features_build_id(struct reader *reader, uint16_t misc, struct perfrec_curs
 
 void features_release(struct reader *reader);
 
+/* Gives modules the build-ids that a recorder which writes into a pipe knows at its end. */
+void features_tell_build_ids(const struct reader *reader, struct modules *modules);
+
 /* The EM_... value (elf.h) of the machine that recorded; ours where it is not told. */
 uint16_t features_machine(const struct reader *reader);
 

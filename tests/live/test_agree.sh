@@ -84,6 +84,10 @@ chain_0.1 -g --namespaces --all-cgroups
 chain_0.1 -g -k mono
 chain_0.1 -g --switch-events
 chain_0.1 -g --phys-data
+chain_0.1 -g -d
+chain_0.1 -g -T
+chain_0.1 -g --no-inherit --timestamp-boundary
+chain_0.1 --call-graph dwarf -k CLOCK_MONOTONIC_RAW -T -d
 chain_0.1 -g -s -W -I
 chain_0.1 -g --user-regs=ip,sp
 chain_0.1 -g --buildid-mmap
@@ -102,6 +106,26 @@ shares_forks_1 -g -e sched:sched_switch -c 1
 shares_faults_1 -g -e page-faults -c 100
 shares_forks_1 -g -e context-switches -c 1 -a
 END
+
+# ---- a program that runs already, whole and one of its threads ----
+for options in -p -t; do
+	"$BUILD/samples/chain" 3 &
+	chain=$!
+	sleep 0.1
+	BUILD_IDS=-B perf_record -F 2000 -g $options $chain -o "$work/r" -- sleep 0.3 >/dev/null 2>"$work/record.err"
+	status=$?
+	kill $chain
+	wait $chain 2>/dev/null
+	if died $status; then
+		skip "perf record $options: perf record died of signal $((status - 128))"
+	else
+		agree "perf record -g $options of a running program" "$work/r"
+	fi
+done
+# without hardware there is no branch stack to record: perf says so, and writes nothing to read
+if perf_record -b -o "$work/b" -- true >/dev/null 2>&1; then
+	agree "perf record -b" "$work/b"
+fi
 
 # ---- a compile: hundreds of short processes ----
 mkdir "$work/tree"
