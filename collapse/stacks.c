@@ -260,6 +260,7 @@ struct naming {
 	uint32_t first_frame; /* in the profile, if there is one */
 	uint16_t nr;
 	bool is_named, is_unresolved, is_kept;
+	bool is_start; /* in what starts programs and threads */
 };
 
 struct fold {
@@ -317,6 +318,25 @@ static void add_name(struct fold *fold, struct naming *naming, const struct plac
 	buf_release(&marked);
 }
 
+/*
+ * The C library and the linker start programs and threads in functions of
+ * their own, which have no names where those were stripped, as most
+ * distributions do it: nothing that anybody looks for is missing there.
+ */
+static bool starts_programs(const struct place *place)
+{
+	static const char *const names[] = {"libc.so", "libc-", "libpthread", "ld-"};
+	const char *base;
+
+	if (!place->module || place->is_kernel)
+		return false;
+	base = places_base_name(place->module->key.path);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 /* naming: one of the two that the place has. */
 static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bool is_waker)
 {
@@ -329,6 +349,7 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 
 	naming->first = (uint32_t)fold->nr_ids;
 	naming->is_named = true;
+	naming->is_start = starts_programs(place);
 	if (!place->module || fold->stacks->options.no_symbols) {
 		places_describe(&fold->stacks->frames.places, place, &name);
 		naming->is_unresolved =
@@ -412,6 +433,30 @@ static void profile_stack(struct fold *fold, size_t number)
 	profile_set_stack(profile, number, node);
 }
 
+/*
+ * Whether a frame has no name, besides those between the first one (_start, in
+ * the program) and the first that is not of the C library. The innermost one
+ * counts wherever it is.
+ */
+static bool lacks_names(const struct fold *fold, const uint32_t *run, uint32_t nr)
+{
+	const struct place *places = fold->stacks->frames.places.at;
+	uint32_t first = 0, inside;
+
+	while (first < nr && !places[run[first]].module)
+		if (fold->namings[run[first++]].is_unresolved)
+			return true;
+	inside = first;
+	if (first + 1 < nr && fold->namings[run[first + 1]].is_start)
+		inside++;
+	while (inside + 1 < nr && fold->namings[run[inside]].is_start)
+		inside++;
+	for (; inside < nr; inside++)
+		if (fold->namings[run[inside]].is_unresolved)
+			return true;
+	return false;
+}
+
 static void make_line(struct fold *fold, struct lines *lines, size_t number,
                       struct stacks_folded *folded)
 {
@@ -419,6 +464,7 @@ static void make_line(struct fold *fold, struct lines *lines, size_t number,
 	const uint32_t *run = fold->stacks->pool + entry->first;
 	struct line *line = &lines->at[lines->nr];
 	bool is_kept = !fold->keep, is_waker = false;
+	uint32_t nr_own = 0;
 
 	*line = (struct line){.first = lines->size, .weight = entry->weight};
 	for (uint32_t i = 0; i < entry->nr; i++) {
@@ -427,7 +473,8 @@ static void make_line(struct fold *fold, struct lines *lines, size_t number,
 
 		if (!naming->is_named)
 			name_place(fold, run[i], naming, is_waker);
-		line->is_unresolved |= naming->is_unresolved;
+		nr_own += !is_waker;
+		line->is_unresolved |= is_waker && naming->is_unresolved;
 		is_kept |= naming->is_kept;
 		if (lines->capacity - lines->size < naming->nr) {
 			lines->capacity = MAX_OF(lines->capacity * 2, lines->size + 65536);
@@ -441,6 +488,7 @@ static void make_line(struct fold *fold, struct lines *lines, size_t number,
 		lines->size += naming->nr;
 		is_waker |= run[i] == fold->stacks->place_waker;
 	}
+	line->is_unresolved |= lacks_names(fold, run, nr_own);
 	line->nr = (uint32_t)(lines->size - line->first);
 	lines->longest = MAX_OF(lines->longest, (size_t)line->nr);
 	if (!is_kept) {
