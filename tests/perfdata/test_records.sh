@@ -46,7 +46,7 @@ folds "no chain: the sampled address alone" "
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5)" <<<'app;a+0x100 1'
 folds "B17 no frames at all" "$new $task
 	\$r->sample(tid => [10, 10], time => 5)" <<<'app;[no stack] 1'
-folds "guests are kept apart" "$new $task
+folds "B50 guests are kept apart" "$new $task
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, mode => 'guest_kernel',
 		chain => ['guest_kernel', 0xffffffff81000100])" <<<'app;[guest kernel] 1'
 folds "B38 a chain as long as the limit has lost its root" "

@@ -20,6 +20,20 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Memory of its own, without what is mapped from files, in kB (proc(5)). */
+static unsigned long own_kb(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	unsigned long kb = 0;
+	char line[128];
+
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "RssAnon: %lu", &kb);
+	if (status)
+		fclose(status);
+	return kb;
+}
+
 static double cpu_seconds(void)
 {
 	struct timespec t;
@@ -107,7 +121,7 @@ int main(int argc, char **argv)
 		putchar('\n');
 	}
 	if (timed)
-		fprintf(stderr, "%.6f s of CPU\n", cpu_seconds() - begin);
+		fprintf(stderr, "%.6f s of CPU, %lu kB\n", cpu_seconds() - begin, own_kb());
 	symbolizer_free(symbolizer);
 	modules_free(modules);
 	strtab_release(&names);
