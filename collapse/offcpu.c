@@ -116,6 +116,8 @@ static void count_wait(struct offcpu *offcpu, struct offcpu_thread *thread, uint
 	uint64_t ns = length_of(offcpu, from, to);
 	bool is_unseen = !entry && !thread->is_left_out;
 
+	if (!ns && to > from)
+		return; /* none of it was asked for */
 	if (is_unseen)
 		entry = enter_text(offcpu, thread, "[no stack]");
 	if (!entry) {

@@ -135,7 +135,8 @@ void timing_header(const struct timing_options *options, const struct timing_rep
 		                  "%llu us on the CPU in threads never sampled there",
 		                  (unsigned long long)(report->unsampled_ns / 1000));
 	if (report->nr_short)
-		folded_header_set(header, "short", "%llu times, %llu us in all, not told apart",
+		folded_header_set(header, "short", "%llu times, %llu us in all, %s",
 		                  (unsigned long long)report->nr_short,
-		                  (unsigned long long)(report->short_ns / 1000));
+		                  (unsigned long long)(report->short_ns / 1000),
+		                  options->what == TIMING_LATENCY ? "left out" : "not told apart");
 }

@@ -346,6 +346,11 @@ static int summarize(struct run *run)
 		msg_note("%s waits shorter than --min-block, %.3f s in all, stand as a sum",
 		         num_format_grouped(samples, run->holdback.nr_short),
 		         (double)run->holdback.short_ns / 1e9);
+	if (run->holdback.nr_stripped)
+		msg_warn("%s waits stand without the user's stack: so many threads waited at once "
+		         "that their copies took more than %zu MB",
+		         num_format_grouped(samples, run->holdback.nr_stripped),
+		         HOLDBACK_MAX >> 20);
 	if (!nr)
 		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
 		         "occur",

@@ -200,7 +200,6 @@ static void come_back(struct holdback *holdback, struct holdback_thread *thread,
 		return;
 	thread->is_away = false;
 	if (ns >= holdback->min_ns) {
-		holdback->nr_kept++;
 		emit(holdback, &thread->waker, time,
 		     time > thread->woken ? time - thread->woken : 0);
 		emit(holdback, &thread->out, time, ns);

@@ -49,7 +49,7 @@ struct holdback {
 	uint64_t last_time;          /* of all records so far */
 	uint64_t told_time;          /* when sums went out last */
 	uint64_t nr_short, short_ns; /* in all */
-	uint64_t nr_kept, nr_stripped;
+	uint64_t nr_stripped;        /* samples whose stack found no room */
 };
 
 void holdback_init(struct holdback *holdback, struct recorder *recorder, uint64_t min_ns);

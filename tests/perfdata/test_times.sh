@@ -88,8 +88,9 @@ folds "a return without a switch is none" "$soft
 folds "a switch that only a record tells of has no stack" "$soft
 	\$r->switch('out', 10, 10, 1000); \$r->switch('in', 10, 10, 3000)" --off-cpu <<<'app;[no stack] 2'
 folds "times asked for cut waits" "$soft
-	off(10, 1000); \$r->switch('in', 10, 10, 9000)" \
+	off(10, 1000); \$r->switch('in', 10, 10, 9000); off(10, 9500); \$r->switch('in', 10, 10, 9900)" \
 	--off-cpu --time 0.000003,0.000005 <<<'app;a+0x200;a+0x100 2'
+says "and those outside do not count" '^# waits: 1 counted' --off-cpu --time 0.000003,0.000005
 folds "shorter waits stand as a sum of their thread" "$soft
 	off(10, 1000); \$r->switch('in', 10, 10, 2000); off(10, 3000); \$r->switch('in', 10, 10, 5000);
 	off(10, 6000); \$r->switch('in', 10, 10, 16000)" --off-cpu --min-block 5us <<'X'
