@@ -92,7 +92,7 @@ collect -q --off-cpu -a -o "$work/data" -- "$BUILD/samples/waits" 2 /dev/null >"
 collapse -q --off-cpu --wakers --comm piper "$work/data" >"$work/folded"
 check "the pipe is waited for until the holder writes, whole stacks of both" awk '
 	!/^#/ { all += $NF }
-	/^piper;.*;wait_for_pipe;read;.*;--;.*;write_\[w\];.*hold_mutex_\[w\];run_\[w\];.*;holder_\[w\] / { sum += $NF }
+	/^piper;.*;wait_for_pipe;.*read.*;--;.*write_\[w\];.*hold_mutex_\[w\];run_\[w\];.*;holder_\[w\] / { sum += $NF }
 	END { print sum, all; exit !(sum > 0.8 * all && sum > 1000000) }' "$work/folded"
 check "the run queue is a part of that" awk -v off="$(folded_sum <"$work/folded")" '
 	!/^#/ { sum += $NF } END { print sum, off; exit !(sum > 0 && sum < off) }' <(collapse -q --run-queue --comm piper "$work/data")
