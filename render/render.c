@@ -280,7 +280,8 @@ static int take_choice(struct request *r, int id, const char *arg, struct err *e
 		return 0;
 	case OPT_COLOR:
 		if (choose(arg, colours, ARRAY_SIZE(colours), "answer to --color", &index, err) < 0)
-			return -1;
+			/* scripts shorten flamegraph.pl's --colors so */
+			return take_choice(r, OPT_PALETTE, arg, err);
 		r->text.colour = index == 1 || (index == 0 && isatty(STDOUT_FILENO));
 		return 0;
 	default:

@@ -150,6 +150,8 @@ printf 'broken\n' >"$work/map.bad"
 expect 'a bad palette file' 2 "line 1 is not NAME->rgb" render --palette-file "$work/map.bad" "$sample"
 printf 'idle\thref="https://example.org/?a=1&b=2"\ttitle=at <rest>\twork=1\nwork\thref=javascript:alert(1)\tonclick=evil()\n' >"$work/attr"
 check 'nameattr: links and titles, no scripts' eval 'draw --nameattr "$work/attr" "$sample" 2>/dev/null && has "$work/out.svg" "<a href=\"https://example.org/?a=1&amp;b=2\"" "at &lt;rest&gt; (50" && lacks "$work/out.svg" javascript: && lacks "$work/out.svg" evil'
+check 'color with a palette is colors, as flamegraph.pl shortens it' eval 'render --color=java "$sample" >"$work/c.1" && render --colors=java "$sample" | cmp - "$work/c.1"'
+expect 'color with neither' 64 "unknown palette 'purpel'; did you mean 'purple'" render --color=purpel "$sample"
 check 'flamegraph.pl options as scripts give them' draw --palette-file "$work/map" --title T --subtitle S --width 800 --height 16 --minwidth 0.1 --fonttype Verdana --fontsize 12 --fontwidth 0.59 --countname ns --nametype Frame: --colors java --bgcolors blue --hash --cp --reverse --inverted --flamechart --negate --notes N --total 1000 --factor 1 --encoding utf-8 "$sample"
 check 'inferno-flamegraph options as scripts give them' draw --deterministic --image-width 800 --frame-height 16 --min-width 0.1 --font-type Verdana --font-size 12 --font-width 0.59 --count-name ns --name-type Frame: --search-color '#123456' --no-sort --pretty-xml --flame-chart "$sample"
 check 'threshold: what is light is gathered, sums stay' eval 'draw --detail 30 --minwidth 0 "$sample" && has "$work/out.svg" "frames below 30 samples are gathered" "all (300 samples" "[thin frames] (20 samples" && lacks "$work/out.svg" "libdot"'
