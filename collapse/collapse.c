@@ -174,6 +174,10 @@ static bool say_losses(const struct run *run)
 		msg_note("%u files were not got from debuginfod servers in the time they had; "
 		         "--debuginfod=SECONDS gives them more",
 		         debuginfod_counts().nr_late);
+	if (report->nr_aux)
+		msg_note("%s pieces of a processor's trace (AUX) are left out: they are counted, "
+		         "not decoded",
+		         num_format_grouped(nr, report->nr_aux));
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",

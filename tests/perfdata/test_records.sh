@@ -210,6 +210,7 @@ late="${second/ids => \[1\]/ids => [1], freq => 1, period => 1000}
 	\$r->sample(id => 1, ip => 0x1100, tid => [10, 10], time => 8, period => 9);"
 folds "--count period: the first event counts, however late" "$late" --count period <<<'app;a+0x100 9'
 folds "--count time: what others do not tell is no fault then" "$late" --count time <<<'app;a+0x100 1000'
+folds "what another event counted is taken back, without CPUs too" "$late" <<<'app;a+0x100 1'
 hybrid="\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME');
 	\$r->event(type => 0, config => 0x400000000, ids => [1]);
 	\$r->event(type => 0, config => 0x800000000, ids => [2]); $task
@@ -312,6 +313,20 @@ head -c 12 "$work/r" >"$work/stub"
 expect "B64 a header cut short" 2 "cut off inside its header" collapse "$work/stub"
 head -c 60 "$work/r" >"$work/stub"
 expect "B64 a file header cut short" 2 "cut off" collapse "$work/stub"
+
+make_recording "$work/r" "my %o = (pipe => 1); $new $task
+	\$r->record(11, 0, \$r->u64(0, 4096, 0) . \$r->trailer(4)) for 1 .. 3;
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
+expect "traces of the processor are counted, and it is said that they are left out" 0 \
+	"3 pieces of a processor's trace .* left out" fold "$work/r"
+# Linux 6.18 sets the bit for build-ids in records of those who did not ask for them
+make_recording "$work/r" "my %o = (pipe => 1); $new \$r->comm(10, 10, 'app', 1);
+	\$r->record(10, 2 | 0x4000, \$r->u32(10, 10) . \$r->u64(0x1000, 0x4000, 0) . \$r->u32(8, 1) .
+		\$r->u64(77, 0) . \$r->u32(5, 2) . \$r->text('$BUILD/samples/chain') . \$r->trailer(1));
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
+collapse --input-check "$work/r" >"$work/said" 2>&1
+check "device and inode are not taken for a build-id, whatever the record's bit says" \
+	grep -qE '/samples/chain( +replaced since)?' <(grep -v 'build-id' "$work/said")
 
 # ---- kernel names: of the kernel that was recorded, or none ----
 kernel() { # _TEXT [MMAP2 OPTIONS]: one sample 0x150 behind _text
