@@ -97,7 +97,10 @@ static size_t shared_size(struct slice a, struct slice b)
 	return at;
 }
 
-/* The stack's node in the folder; *path becomes the stack. */
+/* Programs overflow their stacks long before. */
+#define MAX_FRAMES 1000000
+
+/* The stack's node in the folder, or UINT32_MAX where it is too deep; *path becomes the stack. */
 static uint32_t node_of(struct path *path, struct folder *folder, struct slice stack)
 {
 	size_t shared = shared_size((struct slice){path->text.at, path->text.size}, stack);
@@ -114,6 +117,10 @@ static uint32_t node_of(struct path *path, struct folder *folder, struct slice s
 	rest = slice_from(stack, path->nr ? path->frames[path->nr - 1].end : 0);
 	node = path->nr ? path->frames[path->nr - 1].node : 0;
 	while (folded_frame(&rest, &frame)) {
+		if (path->nr == MAX_FRAMES) {
+			node = UINT32_MAX;
+			break;
+		}
 		node = folder_child_text(folder, node, frame);
 		MEM_GROW(path->frames, path->nr, path->capacity);
 		path->frames[path->nr++] = (struct path_frame){
@@ -140,6 +147,11 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	while ((rc = folded_next(&reader, &stack, err)) > 0) {
 		uint32_t node = node_of(&path, folder, stack.stack);
 
+		if (node == UINT32_MAX) {
+			format_bad(report, "line %llu: a stack of more than %d frames",
+			           (unsigned long long)input_line_number(in), MAX_FRAMES);
+			continue;
+		}
 		if (!format_count(folder, node, stack.counts[column], report, err)) {
 			rc = -1;
 			break;

@@ -19,6 +19,37 @@ done
 perl -e 'print q(<trace-query-result>), "<a>" x 100000' >deep.xml
 expect "XML 100,000 deep" 2 '.' timeout 20 collapse deep.xml
 
+# every format there is: nesting, a long line, numbers past 2^64, zero bytes
+perl -e 'print "[" x 100000' >deep-arrays
+perl -e 'print q({"a":) x 100000' >deep-objects
+perl -e 'print "<a>" x 100000' >deep-elements
+perl -e 'print "a" x 10000000' >long-line
+perl -e 'print "a;" x 100000, "a 1\n"' >deep-stack
+perl -e 'print "18446744073709551616 " x 10, "\n99999999999999999999999\n"' >large-numbers
+perl -e 'print "\0" x 1000000' >zeros
+bad= runs=0
+for format in $(collapse --formats | awk '!NF { exit } NR > 1 { print $1 }'); do
+	for input in deep-arrays deep-objects deep-elements long-line deep-stack large-numbers zeros; do
+		(
+			[ "$MODE" = plain ] && ulimit -v 1000000
+			timeout 20 collapse -q --from "$format" "$input" >/dev/null 2>one.err
+		)
+		status=$?
+		runs=$((runs + 1))
+		{ [ $status -le 2 ] && { [ $status = 0 ] || [ -s one.err ]; }; } || bad="$bad $format:$input=$status"
+	done
+done
+if [ -z "$bad" ] && [ $runs -gt 300 ]; then ok "$runs hostile inputs, each format"; else not_ok "$runs hostile inputs, each format" "$bad"; fi
+if [ "$MODE" = plain ]; then
+	perl -e 'print "main;a 1\n", "b;" x 50000000, "b 1\n"' >line
+	expect "a line of 100 MB, 50 million frames" 1 'line 2: a stack of more than 1000000 frames' \
+		sh -c 'ulimit -v 1500000; collapse --no-header line'
+	check "what was before it stays" grep -qx 'main;a 1' "$work/.out"
+	perl -e 'print "main 12 1.5: 1 cycles: \n\t 1 ", "a" x 100000000, " (/bin/a)\n\n"' >line
+	expect "a line of 100 MB in perf script" 0 '' sh -c 'ulimit -v 1500000; collapse --no-header line'
+	rm line
+fi
+
 # numbers past 2^64
 echo '{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"a"}]},
 	"profiles":[{"type":"sampled","unit":"none","samples":[[0],[0],[0]],"weights":[1,1e30,18446744073709551616]}]}' >huge.json
