@@ -49,23 +49,48 @@ bool addrmap_take(struct addrmap *map, struct slice line)
 	entry.file = file;
 	MEM_GROW(map->at, map->nr, map->capacity);
 	map->at[map->nr++] = entry;
+	map->is_sorted = false;
 	return true;
 }
 
-size_t addrmap_name(const struct addrmap *map, uint64_t address, char *text, size_t size)
+static int compare_entries(const void *a, const void *b)
 {
-	for (size_t i = 0; i < map->nr; i++) {
-		const struct addrmap_entry *entry = &map->at[i];
-		const char *slash, *base = entry->file.at;
+	const struct addrmap_entry *x = a, *y = b;
 
-		if (address < entry->start || address >= entry->end)
-			continue;
-		slash = memrchr(entry->file.at, '/', entry->file.size);
-		base = slash ? slash + 1 : base;
-		return (size_t)snprintf(
-		        text, size, "%.*s+0x%llx",
-		        (int)MIN_OF(entry->file.at + entry->file.size - base, 255), base,
-		        (unsigned long long)(address - entry->start + entry->offset));
+	return x->start != y->start ? (x->start < y->start ? -1 : 1) :
+	       x->end != y->end     ? (x->end < y->end ? -1 : 1) :
+	                              0;
+}
+
+/* The entry that starts last at or before the address; maps of one process do not overlap. */
+static const struct addrmap_entry *find(struct addrmap *map, uint64_t address)
+{
+	size_t low = 0, high = map->nr;
+
+	if (!map->is_sorted && map->nr)
+		qsort(map->at, map->nr, sizeof(*map->at), compare_entries);
+	map->is_sorted = true;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->at[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
 	}
-	return (size_t)snprintf(text, size, "0x%llx", (unsigned long long)address);
+	return low && address < map->at[low - 1].end ? &map->at[low - 1] : NULL;
+}
+
+size_t addrmap_name(struct addrmap *map, uint64_t address, char *text, size_t size)
+{
+	const struct addrmap_entry *entry = find(map, address);
+	const char *slash, *base;
+
+	if (!entry)
+		return (size_t)snprintf(text, size, "0x%llx", (unsigned long long)address);
+	slash = memrchr(entry->file.at, '/', entry->file.size);
+	base = slash ? slash + 1 : entry->file.at;
+	return (size_t)snprintf(text, size, "%.*s+0x%llx",
+	                        (int)MIN_OF(entry->file.at + entry->file.size - base, 255), base,
+	                        (unsigned long long)(address - entry->start + entry->offset));
 }

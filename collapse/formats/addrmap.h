@@ -19,6 +19,7 @@ struct addrmap_entry {
 struct addrmap {
 	struct addrmap_entry *at;
 	size_t nr, capacity;
+	bool is_sorted;
 };
 
 /* A zeroed struct addrmap is ready to use. */
@@ -28,7 +29,7 @@ void addrmap_release(struct addrmap *map);
 bool addrmap_take(struct addrmap *map, struct slice line);
 
 /* Writes "libfoo.so+0x1234", or "0x7f001234" where no file is known there; returns the size. */
-size_t addrmap_name(const struct addrmap *map, uint64_t address, char *text, size_t size);
+size_t addrmap_name(struct addrmap *map, uint64_t address, char *text, size_t size);
 
 /* Splits the next word off *rest, at blanks; false at the end. */
 bool slice_word(struct slice *rest, struct slice *word);

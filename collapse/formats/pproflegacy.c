@@ -139,7 +139,7 @@ static void take_text(struct reading *reading, struct slice rest, bool is_java)
 	}
 }
 
-static uint32_t address_name(const struct reading *reading, uint64_t address)
+static uint32_t address_name(struct reading *reading, uint64_t address)
 {
 	uint32_t id = idmap_get(&reading->java_names, address);
 	char text[300];
