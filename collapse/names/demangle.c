@@ -20,13 +20,32 @@ static void collect(const char *text, size_t size, void *ctx)
 	buf_add(c->to, text, size);
 }
 
+/*
+ * Whether a type of a function (F) or of a trait object (D) binds more than 62
+ * lifetimes: a number in base 62 of two digits and more (Rust reference, v0
+ * mangling, "binder"). The library counts through them one by one, without
+ * writing any where the path is not shown, and there may be 2^64.
+ */
+static bool binds_too_many(const char *text)
+{
+	for (const char *at = strchr(text, 'G'); at; at = strchr(at + 1, 'G')) {
+		const char *end = at + 1;
+
+		while (isalnum((unsigned char)*end))
+			end++;
+		if (at > text && (at[-1] == 'F' || at[-1] == 'D') && *end == '_' && end - at > 2)
+			return true;
+	}
+	return false;
+}
+
 /* Both: false where the name is not of this language. text ends in a NUL. */
 static bool demangle_rust(const char *text, struct buf *to)
 {
 	struct collect c = {.to = to};
 
 	buf_reset(to);
-	if (setjmp(c.too_long))
+	if (binds_too_many(text) || setjmp(c.too_long))
 		return false;
 	return rust_demangle_callback(text, 0, collect, &c) && to->size;
 }
