@@ -259,6 +259,8 @@ static void unwind_user(struct frames *frames, const struct thread *thread,
 	}
 	unwinder_count(unwinder, &unwound->result);
 	is_whole = unwind_is_whole(unwound->result.end);
+	if (unwound->nr == 0 && !nr_chain)
+		*is_truncated = true;
 	if (unwound->nr == 0 || (!is_whole && unwound->nr <= nr_chain))
 		return;
 	*is_truncated = !is_whole;
