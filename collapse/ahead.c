@@ -131,6 +131,11 @@ static struct slot *take(struct ahead *ahead)
 	return &ahead->slots[taken & MASK];
 }
 
+static const struct reader *reader_of(const struct ahead *ahead)
+{
+	return ahead->options.frames->places.session->reader;
+}
+
 static void walk(struct walker *walker, struct slot *slot)
 {
 	struct ahead *ahead = walker->ahead;
@@ -139,8 +144,8 @@ static void walk(struct walker *walker, struct slot *slot)
 
 	slot->unwound = (struct unwound){0};
 	if (slot->moment.maps) {
-		reader_record_at(ahead->options.reader, slot->record, &record);
-		if (sample_decode(ahead->options.reader, slot->event, &record, &walker->scratch,
+		reader_record_at(reader_of(ahead), slot->record, &record);
+		if (sample_decode(reader_of(ahead), slot->event, &record, &walker->scratch,
 		                  &sample) &&
 		    sample_has_stack(&sample)) {
 			frames_unwind(ahead->options.frames->options.machine, walker->unwinder,
@@ -230,7 +235,7 @@ static void deliver_one(struct ahead *ahead)
 	struct record record;
 
 	await(ahead, slot);
-	reader_record_at(ahead->options.reader, slot->record, &record);
+	reader_record_at(reader_of(ahead), slot->record, &record);
 	ahead->options.deliver(ahead->options.ctx, &record, slot->event, slot->moment.time,
 	                       slot->unwound.at ? &slot->unwound : NULL);
 	maps_unref(slot->moment.maps);
@@ -239,7 +244,7 @@ static void deliver_one(struct ahead *ahead)
 
 void ahead_drain(struct ahead *ahead)
 {
-	while (ahead->delivered < atomic_load(&ahead->added))
+	while (ahead && ahead->delivered < atomic_load(&ahead->added))
 		deliver_one(ahead);
 }
 
@@ -284,7 +289,7 @@ static struct frames_moment moment_of(const struct ahead *ahead, const struct re
 	const struct thread *thread;
 	int32_t pid, tid;
 
-	if (!sample_task(ahead->options.reader, event, record, &pid, &tid))
+	if (!sample_task(reader_of(ahead), event, record, &pid, &tid))
 		return moment;
 	thread = session_find(session, tid);
 	/* of another process than last: see session_thread() */
@@ -314,9 +319,11 @@ bool ahead_queue(struct ahead *ahead, const struct record *record, struct event 
                  uint64_t time)
 {
 	struct slot slot = {.record = record->at, .event = event, .moment = {.time = time}};
-	bool is_walk = record->type == PERF_RECORD_SAMPLE && may_be_unwound(event);
-	bool is_empty = ahead->delivered == atomic_load(&ahead->added);
+	bool is_walk = record->type == PERF_RECORD_SAMPLE && may_be_unwound(event), is_empty;
 
+	if (!ahead)
+		return false;
+	is_empty = ahead->delivered == atomic_load(&ahead->added);
 	if (is_walk)
 		slot.moment = moment_of(ahead, record, event, time);
 	if (time &&

@@ -25,9 +25,8 @@
 struct ahead;
 
 struct ahead_options {
-	const struct reader *reader; /* borrowed */
-	struct frames *frames;       /* borrowed: its unwinder is the caller's own */
-	unsigned nr_threads;         /* with the caller's; 2 or more */
+	struct frames *frames; /* borrowed: its unwinder is the caller's own */
+	unsigned nr_threads;   /* with the caller's; 2 or more */
 
 	/* On the caller's thread, in order; unwound is borrowed, NULL where nobody did it. */
 	void (*deliver)(void *ctx, const struct record *record, struct event *event, uint64_t time,
@@ -44,12 +43,12 @@ void ahead_free(struct ahead *ahead);
  * Queues a record that stays where it is until it is delivered. event: NULL
  * where it is not known. False, with the queue empty: the caller takes the
  * record at once, because nothing may wait for it or it is gone after this
- * call (time 0).
+ * call (time 0), or ahead is NULL.
  */
 bool ahead_queue(struct ahead *ahead, const struct record *record, struct event *event,
                  uint64_t time);
 
-/* Delivers all that is queued. */
+/* Delivers all that is queued. NULL is fine. */
 void ahead_drain(struct ahead *ahead);
 
 #endif

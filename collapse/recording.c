@@ -481,31 +481,24 @@ static void take_in_turn(void *ctx, const struct record *record, struct event *e
 	}
 }
 
-/*
- * Samples can wait for their turn where all are counted as they come: what is
- * filtered is not worth unwinding, and printing asks for names, which needs
- * the files that the others read.
- */
+/* What is filtered is not worth unwinding; printing reads the same files, for names. */
 static void begin_ahead(struct recording *rec)
 {
 	const struct recording_options *options = rec->options;
+	const struct ahead_options ahead = {.frames = &rec->stacks.frames,
+	                                    .nr_threads = options->nr_threads,
+	                                    .deliver = take_in_turn,
+	                                    .ctx = rec};
 
 	if (options->nr_threads > 1 && !options->every_ns && !rec->printer.out &&
 	    measure_wants_all(&options->filter) && options->stacks.frames.only != ONLY_KERNEL)
-		rec->ahead = ahead_new(&(struct ahead_options){.reader = rec->reader,
-		                                               .frames = &rec->stacks.frames,
-		                                               .nr_threads = options->nr_threads,
-		                                               .deliver = take_in_turn,
-		                                               .ctx = rec});
+		rec->ahead = ahead_new(&ahead);
 }
 
 /* The records that were delivered are about to go. */
 static void settle(void *ctx)
 {
-	struct recording *rec = ctx;
-
-	if (rec->ahead)
-		ahead_drain(rec->ahead);
+	ahead_drain(((struct recording *)ctx)->ahead);
 }
 
 static void deliver(void *ctx, const struct record *record, struct event *event, uint64_t time)
@@ -518,7 +511,7 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 	}
 	if (rec->options->every_ns && time)
 		watch_interval(rec, time);
-	if (!rec->ahead || !ahead_queue(rec->ahead, record, event, time))
+	if (!ahead_queue(rec->ahead, record, event, time))
 		take_in_turn(rec, record, event, time, NULL);
 }
 

@@ -118,7 +118,8 @@ static void walk(const struct head *head, struct modules *modules, struct module
 	regs[is_x86 ? 8 : 32] = head->pc % IMAGE_SIZE;
 	nr = unwind(unwinder, &sample, frames, UNWIND_DEPTH_MAX, &result);
 	if (nr == 0 || nr > UNWIND_DEPTH_MAX || result.end >= UNWIND_NR_ENDS ||
-	    (result.end == UNWIND_TOO_DEEP) != (nr == UNWIND_DEPTH_MAX && result.end == UNWIND_TOO_DEEP))
+	    (result.end == UNWIND_TOO_DEEP) !=
+	            (nr == UNWIND_DEPTH_MAX && result.end == UNWIND_TOO_DEEP))
 		abort();
 	for (size_t i = 0; i < nr; i++)
 		if (frames[i].module && frames[i].off != frames[i].ip)
