@@ -226,6 +226,12 @@ static int explain(const struct event *event, const struct target *target,
 			               (uintmax_t)sampling->freq_hz, max_rate);
 		if (event->attr.type == PERF_TYPE_HARDWARE || event->attr.type == PERF_TYPE_RAW)
 			return explain_absence(event, err);
+		/* PMUs that interrupt nobody refuse a period, such as msr and those of uncores */
+		if (event->attr.type >= PERF_TYPE_MAX && !event->probe && event->attr.sample_period)
+			return err_set(err,
+			               "event '%s' can probably be counted only, not sampled; use "
+			               "--count",
+			               event->name);
 		break;
 	case ENOSPC:
 		return err_set(err,

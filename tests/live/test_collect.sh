@@ -80,6 +80,24 @@ expect "-p: ends when the process ends" 0 "samples" collect -F 99 -p $pid -o "$w
 check "-p: ends in time" [ $(($(date +%s) - start)) -lt 55 ]
 expect "-p: of a process that is gone" 64 "there is no process $pid" collect -p $pid -o "$work/x"
 
+"$work/spin" 3 &
+pid=$!
+collect -q -F 499 -t $pid --duration 0.4 -o "$work/tid"
+check "-t: only that thread" [ "$(script -G -F tid <"$work/tid" | awk 'NF' | sort -u | tr -d ' ')" = $pid ]
+collect -q -F 999 -a --only kernel --call-graph none --duration 0.5 -o "$work/half"
+check "--only kernel: no sample of user space" awk '
+	NF { nr++; user += $1 !~ /^ffff/ } END { print nr, user; exit !(nr && !user) }' <(script -F ip <"$work/half")
+if [ "$(id -u)" = 0 ]; then
+	chmod 755 "$work" "$work/spin"
+	setpriv --reuid=65534 --clear-groups "$work/spin" 2 &
+	theirs=$!
+	sleep 0.1
+	collect -q -F 499 -u 65534 --duration 0.4 -o "$work/user"
+	check "-u: only that user's processes" [ "$(script -G -F pid <"$work/user" | awk 'NF' | sort -u | tr -d ' ')" = $theirs ]
+	expect "-u: nobody of that name" 64 "no user 'flame-nosuch' in /etc/passwd" collect -u flame-nosuch -o "$work/x"
+fi
+wait
+
 # ---- CPUs ----
 collect -q -F 999 -C 0 --duration 0.5 -o "$work/cpu"
 check "-C: only that CPU" [ "$(script -G -F cpu <"$work/cpu" | grep -o '\[[0-9]*\]' | sort -u)" = "[000]" ]
@@ -179,11 +197,17 @@ if [ "$(id -u)" = 0 ]; then
 	mkdir "$work/cgroup"
 	if mount -t cgroup2 none "$work/cgroup" 2>/dev/null; then
 		mkdir "$work/cgroup/flame-test"
-		"$work/spin" 2 &
+		"$work/spin" 4 &
 		pid=$!
 		echo $pid >"$work/cgroup/flame-test/cgroup.procs"
 		collect -q -F 499 -G flame-test --duration 0.7 --call-graph fp -o "$work/members"
 		check "-G: only members" [ "$(script -G -F comm <"$work/members" | sort -u | tr -d ' \n')" = spin ]
+		mkdir "$work/cgroup/flame-test/docker-0123456789abcdef.scope"
+		echo $pid >"$work/cgroup/flame-test/docker-0123456789abcdef.scope/cgroup.procs"
+		collect -q -F 499 -G 0123456789ab --duration 0.4 --call-graph fp -o "$work/members"
+		check "-G: by the id of a container" [ "$(script -G -F comm <"$work/members" | sort -u | tr -d ' \n')" = spin ]
+		echo $pid >"$work/cgroup/flame-test/cgroup.procs"
+		rmdir "$work/cgroup/flame-test/docker-0123456789abcdef.scope"
 		expect "-G: no such group" 64 "no control group 'nosuch' below" collect -G nosuch -o "$work/x"
 		collect -q -F 499 -a --call-graph fp -o "$work/all" -- sh -c "
 			mkdir '$work/cgroup/flame-new' && echo \$\$ >'$work/cgroup/flame-new/cgroup.procs' && exec '$work/spin' 1"

@@ -143,6 +143,9 @@ check "collect is linked with libc alone" \
 expect "a misspelt event" 64 "unknown event 'cpu-clok'; did you mean 'cpu-clock'" collect -e cpu-clok -- true
 expect "an unknown modifier" 64 "unknown modifiers 'z' of event 'cpu-clock'" collect -e cpu-clock:z -- true
 expect "an unknown PMU" 64 "this machine has no PMU 'nopmu'" collect -e nopmu/x=1/ -- true
+[ ! -d /sys/bus/event_source/devices/msr ] ||
+	expect "an event that can only be counted" 2 "can probably be counted only, not sampled; use --count" \
+		collect -e msr/tsc/ -o "$work/x" -- true
 expect "an open group" 64 "lacks its closing brace" collect -e '{cpu-clock' -- true
 expect "filter without tracepoint" 64 "follows no tracepoint" collect -e cpu-clock --filter x -- true
 expect "a frequency beyond the limit" 2 "is beyond kernel.perf_event_max_sample_rate" \
