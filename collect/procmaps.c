@@ -154,14 +154,12 @@ static bool parse_map(struct recout_map *map, char *line)
 	return true;
 }
 
-static void add_maps(struct procmaps *maps, uint32_t pid)
+/* The text of /proc/PID/maps, which is cut up. */
+static void add_map_lines(struct procmaps *maps, uint32_t pid, char *text)
 {
-	char path[64], *line, *next;
+	char *next;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	/* a process that ends meanwhile gives ESRCH; what was read of it stands */
-	procfile_read(&maps->text, path);
-	for (line = maps->text.at; line && *line; line = next) {
+	for (char *line = text; line && *line; line = next) {
 		struct recout_map map = {.pid = pid, .tid = pid};
 
 		next = strchr(line, '\n');
@@ -179,6 +177,16 @@ static void add_maps(struct procmaps *maps, uint32_t pid)
 		recout_map(maps->rec, &map);
 		maps->nr_maps++;
 	}
+}
+
+static void add_maps(struct procmaps *maps, uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	/* a process that ends meanwhile gives ESRCH; what was read of it stands */
+	procfile_read(&maps->text, path);
+	add_map_lines(maps, pid, maps->text.at);
 }
 
 static void add_threads(struct procmaps *maps, uint32_t pid)

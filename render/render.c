@@ -521,7 +521,7 @@ static int threshold_of(const struct request *r, weight_fx *threshold, size_t *m
 	*max_size = r->detail || r->format > FORMAT_HTML ? 0 : DATA_SIZE;
 	if (!r->detail || strcmp(r->detail, "all") == 0)
 		return 0;
-	if (size && r->detail[size - 1] != '%')
+	if (!size || r->detail[size - 1] != '%')
 		return weight_arg(r->detail, "detail", threshold, err);
 	number = mem_strndup(r->detail, size - 1);
 	rc = number_in(number, 0, 100, "detail", &percent, err);

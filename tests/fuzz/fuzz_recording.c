@@ -20,8 +20,7 @@ static void fold(const char *path, const struct recording_options *options)
 		return;
 	folder_init(&folder);
 	if (recording_fold(in, options, &folder, &header, &report, &err) == 0 &&
-	    options->count == MEASURE_SAMPLES &&
-	    folder.total != weight_from_u64(report.nr_samples))
+	    options->count == MEASURE_SAMPLES && folder.total != weight_from_u64(report.nr_samples))
 		abort();
 	folder_release(&folder);
 	folded_header_release(&header);
