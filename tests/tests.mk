@@ -45,8 +45,8 @@ deps: ## install the Debian packages that building and testing need
 .PHONY: check test-programs
 test-programs: all $(unit_tests) $(fuzz_targets) $(helper_programs) $(sample_programs) \
 	$(if $(filter plain,$(MODE)),$(BUILD)/fault/inject.so)
-check: test-programs ## run every test on what is installed
-	tests/run --mode $(MODE) --bin $(BIN) --build $(BUILD)
+check: test-programs ## run every test on what is installed (WITHOUT='live/ browser/': but these)
+	tests/run --mode $(MODE) --bin $(BIN) --build $(BUILD) $(WITHOUT:%=--without %)
 
 .PHONY: test
 test: ## install what is missing, build, and run every test

@@ -122,6 +122,7 @@ for bad in --width=5 --height=0 --fontsize=x --minwidth=-1 --factor=0 --total=x 
 	expect "refused: $bad" 64 . render "$bad" "$sample"
 done
 expect 'refused: --detail=x' 2 "needs a number" render --detail=x "$sample"
+expect 'refused: --detail= without a number' 2 "needs a number" render --detail= "$sample"
 expect '/dev/full' 2 'No space left' render -o /dev/full "$sample"
 check 'a closed pipe ends it quietly' eval 'render "$TOP/tests/browser/samples/small.folded" --minwidth 0 2>"$work/pipe" | head -c 10 >/dev/null; [ ! -s "$work/pipe" ]'
 
