@@ -312,8 +312,8 @@ bool drain_rings(struct recorder *recorder)
 		read_ring(recorder, ring, &recorder->rec->block);
 		any = true;
 	}
-	/* the list of processes, and what a flight recorder holds, are one thread's */
-	if (recorder->follows || recorder->rec->hold_ns || recorder->nr_rings < 2)
+	/* the list of processes is one thread's */
+	if (recorder->follows || recorder->nr_rings < 2)
 		return any;
 	if (!recorder->drain) {
 		recorder->drain = mem_zalloc(sizeof(*recorder->drain));

@@ -150,6 +150,8 @@ static void hold(struct recout *rec, struct recout_block *block)
 {
 	struct timespec time;
 
+	pthread_mutex_lock(&rec->lock);
+	/* with the lock: blocks stand in the order of their times */
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	block->time_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 	if (rec->held)
@@ -165,6 +167,7 @@ static void hold(struct recout *rec, struct recout_block *block)
 		buf_release(&old->bytes);
 		free(old);
 	}
+	pthread_mutex_unlock(&rec->lock);
 }
 
 void recout_take(struct recout *rec, struct buf *records)

@@ -65,8 +65,7 @@ void recout_hold(struct recout *rec, uint64_t ns);
 /* Writes what is held; with hold_ns still set, holding goes on. */
 void recout_let_go(struct recout *rec);
 
-/* Hands whole records to the writer; the buffer is empty then. Any thread may, while nothing is
- * held. */
+/* Hands whole records to the writer; the buffer is empty then. Any thread may. */
 void recout_take(struct recout *rec, struct buf *records);
 
 /* The same once there are enough of them. What is held is cut by passes alone. */

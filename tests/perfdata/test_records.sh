@@ -239,6 +239,12 @@ many="\$r = Recording->new(%o, sample_type => 'IP TID TIME CPU CALLCHAIN PERIOD'
 K=[kernel.kallsyms]+0xffffffff81000100
 folds "--pid" "$many" --pid 20 <<<"two;b+0x300;$K 1"
 folds "--tid" "$many" --tid 11,99 <<<'one;a+0x200 1'
+folds "process ids above 2^22" "$new
+	\$r->mmap(\$_, 0x1000, 0x4000, 0, '/bin/a', 1),
+	\$r->sample(ip => 0x1100, tid => [\$_, \$_ + 1], time => 5) for 5000000, 1073741824" --by pid --pid 5000000,1073741824 <<-'END'
+	pid 1073741824;a+0x100 1
+	pid 5000000;a+0x100 1
+	END
 folds "--cpu" "$many" --cpu 0-1 <<-'END'
 	one;a+0x100 1
 	one;a+0x200 1

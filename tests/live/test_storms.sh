@@ -1,0 +1,100 @@
+#!/bin/bash
+# Storms: signals without end, processes of 2 ms, thousands of threads, a
+# target that ends while it is looked at.
+# shellcheck source=tests/lib/check.sh
+. "$TOP/tests/lib/check.sh"
+PROCESSES=${PROCESSES:-1000} THREADS=${THREADS:-10000}
+
+# storm PID [COMMAND]: signals that mean nothing, until the process ends
+storm() { perl -e 'while (kill "WINCH", $ARGV[0]) { kill $_, $ARGV[0] for qw(CHLD CONT URG); select undef, undef, undef, 0.0002 }' "$1"; }
+
+# ---- signals, while a stream is slow to come ----
+perl -e 'print "a;b;c$_ ", $_ + 1, "\n" for 1 .. 20000' >"$work/folded"
+slowly() { head -c 150000 "$work/folded"; sleep 0.3; tail -c +150001 "$work/folded"; }
+through() { # TOOL [OPTION]...
+	"$@" "$work/folded" >"$work/want" || return 1
+	slowly | { exec "$@" >"$work/got" 2>"$work/err"; } &
+	storm $!
+	wait $! && [ ! -s "$work/err" ] && cmp "$work/want" "$work/got"
+}
+check "signals: collapse reads on" through collapse -q --from folded --no-header
+check "signals: render reads on" through render --format json
+
+can_sample || { skip "storms under collect: this user cannot sample here"; exit; }
+
+# sums SAMPLES: the stacks hold just as many
+sums() {
+	local said
+	said=$(sed -nE 's/.*: ([0-9,]+) samples, .*/\1/p' "$work/err" | tr -d ,)
+	collapse -q "$work/stream" >"$work/stacks" 2>"$work/fold-err"
+	[ $? -le 1 ] || { cat "$work/fold-err"; return 1; }
+	echo "said ${said:-nothing}, folded $(folded_sum <"$work/stacks")"
+	[ "${said:-0}" -gt 0 ] && [ "$said" = "$(folded_sum <"$work/stacks")" ]
+}
+collect -F 999 -e cpu-clock --duration 1 -o "$work/stream" -- perl -e '1 while 1' 2>"$work/err" &
+storm $!
+wait $!
+check "signals: collect records its second" [ $? = 0 ]
+check "signals: and each sample of it" sums
+
+# ---- processes of 2 ms ----
+collect -F 1999 -e cpu-clock -a -o "$work/stream" -- perl -e '
+	use Time::HiRes "time";
+	for (1 .. $ARGV[0]) {
+		my $pid = fork;
+		if (!$pid) { my $until = time + 0.002; 1 while time < $until; exit }
+		waitpid -1, 0 if $_ > 4;
+	}
+	1 while wait != -1' "$PROCESSES" 2>"$work/err"
+check "$PROCESSES processes of 2 ms: recorded" [ $? -le 1 ]
+check "$PROCESSES processes of 2 ms: each sample has a stack" sums
+
+# ---- thousands of threads, which end while they are attached to ----
+cat >"$work/threads.c" <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void *rest(void *arg)
+{
+	usleep((useconds_t)(size_t)arg);
+	return 0;
+}
+
+/* threads NUMBER SECONDS: they end one after the other during the last second */
+int main(int argc, char **argv)
+{
+	int nr = atoi(argv[1]), began = 0;
+	size_t us = (size_t)(atof(argv[2]) * 1e6);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 16384);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	for (int i = 0; i < nr; i++)
+		began += pthread_create(&thread, &attr, rest, (void *)(us + (size_t)i * 100)) == 0;
+	printf("%d\n", began);
+	fflush(stdout);
+	for (volatile unsigned long i = 0; usleep(0) == 0 && i < us / 50; i++)
+		;
+	return argc < 3;
+}
+END
+if cc -O1 -pthread -o "$work/threads" "$work/threads.c" 2>/dev/null; then
+	"$work/threads" "$THREADS" 2 >"$work/began" &
+	target=$!
+	for _ in $(seq 100); do [ -s "$work/began" ] && break; sleep 0.05; done
+	collect -F 99 -e cpu-clock -p $target --duration 3 -o "$work/stream" 2>"$work/err"
+	status=$?
+	kill $target 2>/dev/null
+	began=$(cat "$work/began")
+	check "$began threads that end while they are attached to: exit $status" [ $status -le 1 ]
+	check "$began threads: all told by name" eval 'collapse -q "$work/stream" >/dev/null 2>&1; [ $? -le 1 ]'
+	collect -F 999 -e cpu-clock -a -o "$work/stream" -- "$work/threads" "$THREADS" 0.5 >/dev/null 2>"$work/err"
+	check "$began threads begun while recording" [ $? -le 1 ]
+	check "$began threads: each sample has a stack" sums
+else
+	skip "thousands of threads: no C compiler"
+fi
