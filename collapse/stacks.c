@@ -354,9 +354,9 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 		places_describe(&fold->stacks->frames.places, place, &name);
 		naming->is_unresolved =
 		        slice_equals((struct slice){name.at, name.size}, "[unknown]");
-		/* what stands for something in brackets is marked already */
+		/* a word in brackets is no frame of the kernel or of code made at run time */
 		add_name(fold, naming, place, NULL, &name,
-		         name.size && name.at[0] == '[' ? "" : mark);
+		         name.size && name.at[name.size - 1] == ']' ? "" : mark);
 		buf_release(&name);
 		return;
 	}

@@ -62,7 +62,7 @@ static void *rest(void *arg)
 	return 0;
 }
 
-/* threads NUMBER SECONDS: they end one after the other during the last second */
+/* threads NUMBER SECONDS [stay]: they end one after the other during a second */
 int main(int argc, char **argv)
 {
 	int nr = atoi(argv[1]), began = 0;
@@ -77,20 +77,20 @@ int main(int argc, char **argv)
 		began += pthread_create(&thread, &attr, rest, (void *)(us + (size_t)i * 100)) == 0;
 	printf("%d\n", began);
 	fflush(stdout);
-	for (volatile unsigned long i = 0; usleep(0) == 0 && i < us / 50; i++)
-		;
-	return argc < 3;
+	for (size_t i = 0; argc > 3 || i < us / 50; i++)
+		usleep(0);
+	return 0;
 }
 END
 if cc -O1 -pthread -o "$work/threads" "$work/threads.c" 2>/dev/null; then
-	"$work/threads" "$THREADS" 2 >"$work/began" &
+	"$work/threads" "$THREADS" 2 stay >"$work/began" &
 	target=$!
 	for _ in $(seq 100); do [ -s "$work/began" ] && break; sleep 0.05; done
-	collect -F 99 -e cpu-clock -p $target --duration 3 -o "$work/stream" 2>"$work/err"
+	collect -F 99 -e cpu-clock -C 0 -p $target --duration 3 -o "$work/stream" 2>"$work/err"
 	status=$?
 	kill $target 2>/dev/null
 	began=$(cat "$work/began")
-	check "$began threads that end while they are attached to: exit $status" [ $status -le 1 ]
+	check "$began threads that end while they are attached to: exit $status $(grep -v samples "$work/err" | head -n 1)" [ $status -le 1 ]
 	check "$began threads: all told by name" eval 'collapse -q "$work/stream" >/dev/null 2>&1; [ $? -le 1 ]'
 	collect -F 999 -e cpu-clock -a -o "$work/stream" -- "$work/threads" "$THREADS" 0.5 >/dev/null 2>"$work/err"
 	check "$began threads begun while recording" [ $? -le 1 ]
