@@ -83,7 +83,10 @@ int main(int argc, char **argv)
 }
 END
 if cc -O1 -pthread -o "$work/threads" "$work/threads.c" 2>/dev/null; then
-	"$work/threads" "$THREADS" 2 stay >"$work/began" &
+	# two descriptors each, and what this user may open is limited
+	limit=$(ulimit -Hn)
+	[ "$limit" != unlimited ] && [ $((limit / 4)) -lt "$THREADS" ] && attached=$((limit / 4)) || attached=$THREADS
+	"$work/threads" "$attached" 2 stay >"$work/began" &
 	target=$!
 	for _ in $(seq 100); do [ -s "$work/began" ] && break; sleep 0.05; done
 	collect -F 99 -e cpu-clock -C 0 -p $target --duration 3 -o "$work/stream" 2>"$work/err"
@@ -93,8 +96,8 @@ if cc -O1 -pthread -o "$work/threads" "$work/threads.c" 2>/dev/null; then
 	check "$began threads that end while they are attached to: exit $status $(grep -v samples "$work/err" | head -n 1)" [ $status -le 1 ]
 	check "$began threads: all told by name" eval 'collapse -q "$work/stream" >/dev/null 2>&1; [ $? -le 1 ]'
 	collect -F 999 -e cpu-clock -a -o "$work/stream" -- "$work/threads" "$THREADS" 0.5 >/dev/null 2>"$work/err"
-	check "$began threads begun while recording" [ $? -le 1 ]
-	check "$began threads: each sample has a stack" sums
+	check "$THREADS threads begun while recording" [ $? -le 1 ]
+	check "$THREADS threads: each sample has a stack" sums
 else
 	skip "thousands of threads: no C compiler"
 fi
