@@ -2,21 +2,7 @@
 # The picture in Debian's Chromium, driven by playwright-core: suite.mjs has
 # the cases. Skips, loudly, only where no browser or no npm can be had.
 source tests/lib/check.sh
-here=$TOP/tests/browser
-browser=
-for name in chromium chromium-browser google-chrome; do
-	browser=$(command -v $name) && break
-done
-if [ -z "$browser" ]; then
-	skip "browser suite: no Chromium here; 'make deps' installs it"
-	exit 0
-fi
-if [ ! -d "$here/node_modules/playwright-core" ]; then
-	(cd "$here" && npm ci --no-audit --no-fund) >"$work/npm.log" 2>&1 || {
-		skip "browser suite: npm cannot install playwright-core: $(tail -n 1 "$work/npm.log")"
-		exit 0
-	}
-fi
+source tests/browser/setup.sh "browser suite"
 samples=$here/samples
 render "$samples/small.folded" --title 'A <small> & "odd" one' >"$work/small.svg"
 render --format=html "$samples/small.folded" >"$work/small.html"

@@ -3,21 +3,7 @@
 # published schema and its own page in Chromium; the tables of a processed
 # profile against each other.
 source tests/lib/check.sh
-here=$TOP/tests/browser
-browser=
-for name in chromium chromium-browser google-chrome; do
-	browser=$(command -v $name) && break
-done
-if [ -z "$browser" ]; then
-	skip "viewers: no Chromium here; 'make deps' installs it"
-	exit 0
-fi
-if [ ! -d "$here/node_modules/speedscope" ]; then
-	(cd "$here" && npm ci --no-audit --no-fund) >"$work/npm.log" 2>&1 || {
-		skip "viewers: npm cannot install speedscope: $(tail -n 1 "$work/npm.log")"
-		exit 0
-	}
-fi
+source tests/browser/setup.sh "viewers"
 cd "$work" || exit 1
 collect -q -F 499 --duration 1 -o rec.data -- "$BUILD/samples/busy" >/dev/null 2>&1
 if ! collapse -q rec.data >rec.folded 2>err; then
