@@ -77,7 +77,7 @@ END
 	node --prof-process ticks.log >ticks.report 2>/dev/null
 	same "node --prof: ticks" "$(collapse -q ticks.log | folded_sum)" "$(sed -n 's/.*(\([0-9]*\) ticks.*/\1/p' ticks.report)"
 	same "node --prof: ticks in fib" "$(collapse -q ticks.log | self fib)" \
-		"$(awk '/^ \[C\+\+\]/ { exit } $4 == "JS:" && $5 ~ /fib$/ { sum += $1 } END { print sum + 0 }' ticks.report)"
+		"$(awk '/^ \[C\+\+\]/ { exit } $4 ~ /^(JS|LazyCompile|Function):$/ && $5 ~ /fib$/ { sum += $1 } END { print sum + 0 }' ticks.report)"
 	same "node --prof: collections" "$(collapse -q ticks.log | self '(garbage collector)')" \
 		"$(awk '$4 == "GC" { print $1; exit }' ticks.report)"
 fi
