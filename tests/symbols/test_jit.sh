@@ -16,6 +16,7 @@ has_chain() { # FILE FRAME...: a stack with these frames in this order
 	grep -qE "${pattern%;.\*}" "$file" || { head -n 5 "$file" | cut -c1-400; false; }
 }
 
+js='(JS|LazyCompile|Function):[~^*+]' # as node's versions call it
 cat >spin.js <<'JS'
 function hotLeaf(x) { let s = 0; for (let i = 0; i < 1000; i++) s += i * x % 7; return s; }
 function middleFn(x) { return hotLeaf(x) + hotLeaf(x + 1); }
@@ -25,10 +26,10 @@ JS
 if command -v node >/dev/null; then
 	collect -q -F 499 --call-graph fp -o map.data -- sh -c 'echo $$ >pid; exec "$@"' - node --perf-basic-prof --no-turbo-inlining spin.js >/dev/null 2>&1
 	collapse map.data >map.folded 2>/dev/null
-	check 'node --perf-basic-prof: names from the map' has_chain map.folded main 'JS:[~^*+]*middleFn' 'JS:[~^*+]*hotLeaf'
+	check 'node --perf-basic-prof: names from the map' has_chain map.folded main "$js*middleFn" "$js*hotLeaf"
 	perf_record -k mono -F 499 -g -o dump.data node --perf-prof --no-turbo-inlining spin.js >/dev/null 2>&1
 	collapse dump.data >dump.folded 2>/dev/null
-	check 'node --perf-prof: names from the jitdump' has_chain dump.folded 'JS:[~^*+]*middleFn' 'JS:[~^*+]*hotLeaf'
+	check 'node --perf-prof: names from the jitdump' has_chain dump.folded "$js*middleFn" "$js*hotLeaf"
 	collapse --srcline dump.data >dump.lines 2>/dev/null
 	check 'node --perf-prof: with lines, the same stacks' cmp <(sed -E 's/ \([^;]*:[0-9]+\)//g' dump.folded | cut -d' ' -f1 | sort -u) <(sed -E 's/ \([^;]*:[0-9]+\)//g' dump.lines | cut -d' ' -f1 | sort -u)
 	rm -f "/tmp/perf-$(cat pid).map"

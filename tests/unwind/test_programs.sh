@@ -96,7 +96,7 @@ fi
 # the pieces are apart: what is in the copy is right, and said to be a part
 if gcc -O2 -fsplit-stack -fomit-frame-pointer "$here/split.c" -o "$work/split" 2>"$work/log"; then
 	record split "$work/split"
-	check "split stacks" chain split "(_start;.*main|[[]truncated[]];__morestack);((deep|__morestack);)*deep;burn" "deep;burn"
+	check "split stacks" chain split "(_start;.*main|[[]truncated[]]);((deep|__morestack);)*deep;burn" "deep;burn"
 else
 	skip "unwind programs: no -fsplit-stack"
 fi
