@@ -175,6 +175,8 @@ SH
 	collect -q -F 4999 --call-graph fp -o served.data -- sh spin.sh >/dev/null 2>&1
 	export DEBUGINFOD_CACHE_PATH=$work/cache
 	if ldconfig -p | grep -q libdebuginfod.so.1; then
+		# what the library keeps to its end has no owner once it is unloaded
+		export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
 		DEBUGINFOD_URLS="file://$work/server" collapse --debuginfod=0 served.data >folded 2>/dev/null
 		if grep -q 'middle' folded; then not_ok 'debuginfod: not asked with 0 seconds'; else ok 'debuginfod: not asked with 0 seconds'; fi
 		DEBUGINFOD_URLS="file://$work/server" collapse --debuginfod served.data >folded 2>err
