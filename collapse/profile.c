@@ -73,7 +73,7 @@ static void add_modules(struct profile *profile, const struct modules *modules)
 		profile->modules[profile->nr_modules++] = (struct profile_module){
 		        .path = mem_strdup(module->key.path), .build_id = module->key.build_id};
 	}
-	for (size_t i = 0; i < profile->nr_frames; i++) {
+	for (size_t i = profile->first_frame; i < profile->nr_frames; i++) {
 		const struct profile_frame *frame = &profile->frames[i];
 
 		if (frame->module != PROFILE_NONE)
@@ -100,6 +100,7 @@ void profile_settle(struct profile *profile, const struct modules *modules)
 	}
 	profile->nr_samples = profile->first_sample = nr;
 	add_modules(profile, modules);
+	profile->first_frame = profile->nr_frames;
 	profile->first_module = profile->nr_modules;
 	free(profile->stack_of);
 	profile->stack_of = NULL;

@@ -58,7 +58,7 @@ struct profile {
 	weight_fx total;
 
 	/* of the recording that is being read */
-	size_t first_sample, first_module;
+	size_t first_sample, first_frame, first_module;
 	uint32_t *stack_of; /* by number of the stack there */
 	size_t nr_stacks;
 };

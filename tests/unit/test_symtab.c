@@ -217,7 +217,7 @@ Test(demangle, names)
 	        {"plain C", "main", "main", "main"},
 	        {"C with underscore", "_start", "_start", "_start"},
 	        {"overload", "_Z1fi", "f(int)", "f"},
-	        {"a stub", "_Z1fi@plt", "f(int)@plt", "f@plt"},
+	        {"an entry of the PLT", "_Z1fi@plt", "f(int)@plt", "f@plt"},
 	        {"no return type", "_Z1fIiEiT_", "f<int>(int)", "f"},
 	        {"B20 a parenthesis in template arguments", "_ZN3runIL4Mode1EE4stepEv",
 	         "run<(Mode)1>::step()", "run::step"},
