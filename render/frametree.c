@@ -416,17 +416,19 @@ static bool is_base(const struct frametree *tree, uint32_t name)
 	return false;
 }
 
-/* A flame chart merges with the stack before it, and with no other. */
-static void add_to_chart(struct frametree *tree, const uint32_t *ids, size_t nr,
-                         const weight_fx *counts)
+/* A flame chart merges with the stack before it, and with no other. [first, last) of the batch. */
+static void add_to_chart(struct frametree *tree, size_t first, size_t last, const weight_fx *counts)
 {
+	const uint32_t *ids = tree->batch.ids;
 	uint32_t node = 0;
 	size_t i = 0;
 
-	while (i < nr && i < tree->path_nr && tree->nodes[tree->path[i]].name == ids[i])
+	while (first < last && i < tree->path_nr && tree->nodes[tree->path[i]].name == ids[first]) {
 		node = tree->path[i++];
-	for (tree->path_nr = i; i < nr; i++) {
-		node = new_node(tree, node, ids[i]);
+		first++;
+	}
+	for (tree->path_nr = i; first < last; first++) {
+		node = new_node(tree, node, ids[first]);
 		MEM_GROW(tree->path, tree->path_nr, tree->path_capacity);
 		tree->path[tree->path_nr++] = node;
 	}
@@ -472,7 +474,7 @@ int frametree_add(struct frametree *tree, const struct folded_stack *stack, stru
 		batch->ids[last - 1 - i] = other;
 	}
 	if (tree->chart) {
-		add_to_chart(tree, batch->ids + first, last - first, w.counts);
+		add_to_chart(tree, first, last, w.counts);
 		batch->nr_ids = 0;
 		return 0;
 	}
