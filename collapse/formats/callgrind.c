@@ -45,7 +45,8 @@ struct callgrind {
 	bool has_events;
 
 	uint32_t function, callee;
-	uint64_t nr_calls; /* of the next line; 0: it is the function's own */
+	uint64_t nr_calls;  /* of the next line; 0: it is the function's own */
+	uint64_t last_cost; /* of the line before */
 	uint64_t pid, thread;
 	uint64_t found, stated[2]; /* by "summary:", by "totals:" */
 	bool is_stated[2];
@@ -234,6 +235,25 @@ static int take_heading(struct callgrind *c, struct slice line, size_t colon)
 
 /* ---- costs ---- */
 
+/* Some writers shorten costs as positions are: "*", "+3" and "-3" go by the line before. */
+static bool parse_cost(const struct callgrind *c, struct slice word, uint64_t *cost)
+{
+	bool has_sign = word.size && (*word.at == '+' || *word.at == '-');
+	uint64_t step;
+
+	if (slice_equals(word, "*")) {
+		*cost = c->last_cost;
+		return true;
+	}
+	if (!has_sign)
+		return parse_number(word, cost);
+	if (!parse_number(slice_from(word, 1), &step) ||
+	    step > (*word.at == '+' ? UINT64_MAX - c->last_cost : c->last_cost))
+		return false;
+	*cost = *word.at == '+' ? c->last_cost + step : c->last_cost - step;
+	return true;
+}
+
 /* Positions, of which only their number matters, and a cost for each event; missing ones are 0. */
 static int take_cost(struct callgrind *c, struct slice line)
 {
@@ -248,8 +268,9 @@ static int take_cost(struct callgrind *c, struct slice line)
 		return bad(c, "a cost before any 'events:' line", line);
 	if (c->function == NONE || (nr_calls && c->callee == NONE))
 		return bad(c, "a cost of no function", line);
-	if ((word.size && !parse_number(word, &cost)) || cost > UINT64_MAX / c->factor)
+	if ((word.size && !parse_cost(c, word, &cost)) || cost > UINT64_MAX / c->factor)
 		return bad(c, "it is no row of positions and costs", line);
+	c->last_cost = cost;
 	if (nr_calls) {
 		fits = callgraph_call(&c->graph, c->function, c->callee, nr_calls,
 		                      weight_from_u64(cost * c->factor));

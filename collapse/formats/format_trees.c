@@ -3,8 +3,9 @@
  *
  *   sample        "    825 main  (in rg) + 41  [0x1]" behind columns of "+!:|";
  *                 inclusive samples; sample(1) of macOS
- *   instruments   "2.45 s  0.0%\t846.00 ms\t  delta()": time with and without
- *                 the callees, a deep copy out of Instruments 7 to 16
+ *   instruments   "2.45 s  0.0%\t846.00 ms\t  delta()": time or cycles with and
+ *                 without the callees, or bytes and number of allocations with
+ *                 them: a deep copy out of Instruments 7 to 16
  *   pmcstat       "20.86%  [7447]   function @ module": callers below callees;
  *                 pmcstat -G of FreeBSD, pmcstat(8)
  *   ghc_prof      cost centres with module, individual time and allocation;
@@ -116,63 +117,107 @@ static int line_sample(struct trees *t, struct slice line)
 
 static int detect_instruments(struct slice head, bool is_all UNUSED)
 {
-	return slice_starts(head, "Weight\tSelf Weight\t") ||
-	                       slice_starts(head, "Running Time\tSelf") ?
-	               95 :
-	               0;
+	static const char *const headings[] = {"Weight\tSelf", "Running Time\tSelf",
+	                                       "Bytes Used\tCount\t"};
+
+	if (slice_starts(head, "\xef\xbb\xbf"))
+		head = slice_from(head, 3);
+	for (size_t i = 0; i < ARRAY_SIZE(headings); i++)
+		if (slice_starts(head, headings[i]))
+			return 95;
+	return 0;
 }
 
-/* "846.00 ms", "4.93 s", "1.5 min"; a number alone is in milliseconds. */
-static bool parse_time(struct slice text, weight_fx *us)
+/*
+ * "846.00 ms", "4.93 s", "45.92 Gc", "73.35 MB"; "-" is nothing, and a number
+ * alone is in milliseconds, as "Self (ms)" says. *unit: of the result; NULL
+ * where there is none to tell.
+ */
+static bool parse_measure(struct slice text, weight_fx *weight, const char **unit)
 {
 	static const struct {
-		const char *unit;
-		uint32_t us;
-	} units[] = {{"ns", 0},         {"\xc2\xb5s", 1}, {"us", 1}, {"ms", 1000},
-	             {"min", 60000000}, {"s", 1000000},   {"", 1000}};
+		const char *suffix, *unit;
+		uint32_t factor;
+	} units[] = {{"ns", "microseconds", 0},      {"\xc2\xb5s", "microseconds", 1},
+	             {"us", "microseconds", 1},      {"ms", "microseconds", 1000},
+	             {"s", "microseconds", 1000000}, {"min", "microseconds", 60000000},
+	             {"", "microseconds", 1000},     {"cycles", "cycles", 1},
+	             {"Kc", "cycles", 1000},         {"Mc", "cycles", 1000000},
+	             {"Gc", "cycles", 1000000000},   {"Bytes", "bytes", 1},
+	             {"KB", "bytes", 1 << 10},       {"MB", "bytes", 1 << 20},
+	             {"GB", "bytes", 1 << 30}};
 	size_t digits = 0;
-	struct slice unit;
+	struct slice suffix;
 
+	*unit = NULL;
+	if (slice_equals(text, "-")) {
+		*weight = 0;
+		return true;
+	}
 	while (digits < text.size && (strchr("0123456789.", text.at[digits])))
 		digits++;
-	if (weight_parse(text.at, digits, us) != WEIGHT_OK)
+	if (weight_parse(text.at, digits, weight) != WEIGHT_OK)
 		return false;
-	unit = slice_trim(slice_from(text, digits));
+	suffix = slice_trim(slice_from(text, digits));
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (!slice_equals(unit, units[i].unit))
+		if (!slice_equals(suffix, units[i].suffix))
 			continue;
-		*us = units[i].us ? *us * units[i].us : *us / 1000;
+		*unit = *weight ? units[i].unit : NULL;
+		*weight = units[i].factor ? *weight * units[i].factor : *weight / 1000;
 		return true;
 	}
 	return false;
 }
 
+/* The heading says whether there is a column without the callees' part. */
+static int begin_instruments(struct trees *t, struct slice line)
+{
+	static const char *const names[] = {"bytes", "count"};
+
+	t->has_begun = true;
+	t->field = 1;
+	if (slice_find(line, "Bytes Used\t") == line.size)
+		return 0;
+	t->tree.is_inclusive = true;
+	if (format_value(t->options, names, ARRAY_SIZE(names), 0, &t->field, t->err))
+		return -1;
+	snprintf(t->report->unit, sizeof(t->report->unit), t->field ? "allocations" : "bytes");
+	return 0;
+}
+
 static int line_instruments(struct trees *t, struct slice line)
 {
-	struct slice rest = line, self = {0}, name;
+	struct slice rest = line, fields[2] = {{0}}, text;
+	const char *unit = NULL;
 	weight_fx weight;
-	size_t tab = slice_find(rest, "\t");
+	bool is_count;
 
-	if (!t->has_begun) {
-		t->has_begun = true;
-		return 0;
-	}
+	if (!t->has_begun)
+		return begin_instruments(t, line);
 	if (!line.size)
 		return 0;
-	rest = slice_from(rest, tab + 1);
-	self = (struct slice){rest.at, slice_find(rest, "\t")};
-	name = slice_from(rest, self.size + 1);
-	/* version 7 has an empty column before the name */
-	if (slice_find(name, "\t") < name.size)
-		name = slice_from(name, slice_find(name, "\t") + 1);
-	if (tab == line.size || !name.size || !parse_time(slice_trim(self), &weight)) {
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		fields[i] = (struct slice){rest.at, slice_find(rest, "\t")};
+		rest = slice_from(rest, fields[i].size + 1);
+	}
+	/* up to version 13 there is an empty column before the name */
+	if (slice_find(rest, "\t") < rest.size)
+		rest = slice_from(rest, slice_find(rest, "\t") + 1);
+	text = slice_trim(fields[t->field]);
+	is_count = t->tree.is_inclusive && t->field;
+	if (t->tree.is_inclusive && !t->field) /* "429.93 MB     100.0%" */
+		text.size = slice_find(text, "  ");
+	if (!rest.size || !(is_count ? weight_parse(text.at, text.size, &weight) == WEIGHT_OK :
+	                               parse_measure(text, &weight, &unit))) {
 		bad(t, "it is no row of weight, self weight and name", line);
 		return 0;
 	}
+	if (unit && !t->report->nr_samples)
+		snprintf(t->report->unit, sizeof(t->report->unit), "%s", unit);
 	/* the outermost frame may itself be indented: depths count from the first one */
 	if (!t->tree.nr)
-		t->columns[0] = blanks(name);
-	return add(t, blanks(name) - MIN_OF(blanks(name), t->columns[0]), slice_trim(name), weight,
+		t->columns[0] = blanks(rest);
+	return add(t, blanks(rest) - MIN_OF(blanks(rest), t->columns[0]), slice_trim(rest), weight,
 	           line);
 }
 
@@ -364,6 +409,7 @@ static int parse_trees(struct input *in, struct folder *folder,
 	        .name = title, .about = text, .detect = detect_##id, .parse = parse_##id}
 
 TREES(sample, "sample", "samples", true, "call graphs of Apple's sample");
-TREES(instruments, "instruments", "microseconds", false, "Instruments call trees, copied as text");
+TREES(instruments, "instruments", "microseconds", false,
+      "Instruments call trees, copied as text; values of allocations: bytes, count");
 TREES(pmcstat, "pmcstat", "samples", true, "FreeBSD pmcstat -G call graphs");
 TREES(ghc_prof, "ghc-prof", "ticks", false, "GHC cost centres (.prof); values: ticks, bytes");

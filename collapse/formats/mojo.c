@@ -4,8 +4,11 @@
  * Values: time (microseconds), memory (bytes that were allocated; what was
  * freed is left out). Threads are root frames by their id.
  *
+ * Stacks of suspended asyncio tasks, whose time is that of what came before,
+ * are left out.
+ *
  * Source: P403n1x87/austin, "MOJO File Format" (wiki) and src/mojo.h, versions
- * 1 to 3: "MOJ", version, events. Integers carry their sign in bit 6 of the
+ * 1 to 4: "MOJ", version, events. Integers carry their sign in bit 6 of the
  * first byte and go on while bit 7 is set, least significant bits first.
  */
 #include "share/compat.h"
@@ -27,6 +30,9 @@ enum {
 	MOJO_MEMORY,
 	MOJO_STRING,
 	MOJO_STRING_REF,
+	MOJO_STACK_REPEAT, /* the frames of the thread's sample before */
+	MOJO_TASK_STACK,
+	MOJO_TASK_WAITER,
 };
 
 struct mojo {
@@ -37,15 +43,16 @@ struct mojo {
 	bool is_bad;
 	int64_t version;
 	struct idmap strings, frames; /* key -> name id; both per process */
-	uint64_t pid;
+	struct idmap last;            /* thread -> node of its last frame */
+	uint64_t pid, thread;
 	uint32_t node; /* of the stack that is being read */
-	bool has_stack;
+	bool has_stack, is_task;
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
 {
 	return head.size > 4 && memcmp(head.at, "MOJ", 3) == 0 && head.at[3] >= 1 &&
-	                       head.at[3] <= 3 ?
+	                       head.at[3] <= 4 ?
 	               98 :
 	               0;
 }
@@ -104,13 +111,34 @@ static void take_stack(struct mojo *mojo)
 	int size;
 
 	mojo->pid = (uint64_t)number(mojo);
-	if (mojo->version >= 3)
-		number(mojo); /* interpreter */
+	mojo->thread = mojo->version >= 3 ? (uint64_t)number(mojo) : 0; /* interpreter */
 	thread = text(mojo);
+	mojo->thread =
+	        hash_u64(key_of(mojo, (int64_t)mojo->thread), hash_bytes(thread.at, thread.size));
 	size = snprintf(name, sizeof(name), "thread %.*s", (int)MIN_OF(thread.size, 60), thread.at);
 	mojo->node = format_root(mojo->folder, mojo->options, name, (size_t)size,
 	                         (int64_t)mojo->pid, -1);
 	mojo->has_stack = true;
+	mojo->is_task = false;
+}
+
+/* What has frames is remembered by its thread. */
+static void enter(struct mojo *mojo, uint32_t name)
+{
+	mojo->node = folder_child(mojo->folder, mojo->node, name);
+	if (mojo->has_stack && !mojo->is_task)
+		idmap_set(&mojo->last, mojo->thread, mojo->node);
+}
+
+static void repeat_stack(struct mojo *mojo)
+{
+	uint32_t node = idmap_get(&mojo->last, mojo->thread);
+
+	if (node != UINT32_MAX)
+		mojo->node = node;
+	else if (!mojo->is_bad)
+		format_bad(mojo->report, "offset %zu: it repeats a stack that never was",
+		           (size_t)(mojo->at - mojo->start));
 }
 
 static void take_frame(struct mojo *mojo)
@@ -140,6 +168,11 @@ static int take_metric(struct mojo *mojo, bool is_wanted, struct err *err)
 {
 	int64_t value = number(mojo);
 
+	if (mojo->is_task) {
+		mojo->report->nr_left_out++;
+		mojo->report->left_out = "stacks of suspended tasks";
+		return 0;
+	}
 	if (mojo->is_bad || !is_wanted)
 		return 0;
 	if (!mojo->has_stack) {
@@ -183,7 +216,7 @@ static int take_event(struct mojo *mojo, bool is_memory, struct folded_header *h
 		id = idmap_get(&mojo->frames, key_of(mojo, number(mojo)));
 		if (id == UINT32_MAX)
 			id = folder_name(mojo->folder, "[unknown]", 9);
-		mojo->node = folder_child(mojo->folder, mojo->node, id);
+		enter(mojo, id);
 		break;
 	case MOJO_FRAME_INVALID:
 		push(mojo, "[invalid]", 9);
@@ -215,6 +248,18 @@ static int take_event(struct mojo *mojo, bool is_memory, struct folded_header *h
 		          folder_name(mojo->folder, name.at, name.size));
 		break;
 	case MOJO_STRING_REF:
+		number(mojo);
+		break;
+	case MOJO_STACK_REPEAT:
+		repeat_stack(mojo);
+		break;
+	case MOJO_TASK_STACK:
+		mojo->is_task = true;
+		number(mojo);
+		number(mojo);
+		break;
+	case MOJO_TASK_WAITER:
+		number(mojo);
 		number(mojo);
 		break;
 	default:
@@ -252,6 +297,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	}
 	idmap_release(&mojo.strings);
 	idmap_release(&mojo.frames);
+	idmap_release(&mojo.last);
 	return result;
 }
 

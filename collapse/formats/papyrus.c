@@ -4,13 +4,15 @@
  * Milliseconds in each function; a script stack is a thread.
  *
  * Source: Creation Kit wiki, "Profiling": MILLISECONDS:PUSH|POP:STACK:DEPTH:
- * OBJECT:SCRIPT..FUNCTION, between "NAME log opened" and "Log closed".
+ * OBJECT:SCRIPT..FUNCTION, between "NAME log opened" and "Log closed"; in the log
+ * of one stack also MILLISECONDS:START|DONE:STACK.
  */
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
 #include "collapse/formats/idmap.h"
 #include "collapse/formats/spans.h"
+#include "collapse/formats/callers.h"
 #include "share/num.h"
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -41,8 +43,12 @@ static bool take_line(struct slice line, struct spans *spans, struct idmap *thre
 	uint64_t at, id;
 	uint32_t thread, name;
 
-	if (!next_part(&line, &time) || !next_part(&line, &kind) || !next_part(&line, &stack) ||
-	    !next_part(&line, &depth) || !next_part(&line, &object) || !line.size)
+	if (!next_part(&line, &time) || !next_part(&line, &kind))
+		return false;
+	if (slice_equals(kind, "START") || slice_equals(kind, "DONE"))
+		return slice_is_digits(time) && slice_is_digits(line);
+	if (!next_part(&line, &stack) || !next_part(&line, &depth) || !next_part(&line, &object) ||
+	    !line.size)
 		return false;
 	if (num_parse_u64(time.at, time.size, &at) || num_parse_u64(stack.at, stack.size, &id))
 		return false;
