@@ -82,7 +82,7 @@ static int fold_format(struct run *run, struct input *in, const struct format *f
 	if (!format)
 		format = format_detect((struct slice){head, size}, size < FORMAT_HEAD);
 	if (!format) {
-		const char *what = folded_looks_like(head, size);
+		const char *what = format_looks_like((struct slice){head, size});
 
 		return err_set(err, "'%s' is in no format known here%s%s; '--formats' lists them",
 		               input_name(in), what ? ": it looks like " : "", what ? what : "");

@@ -171,10 +171,37 @@ const struct format *format_by_name(const char *name)
 	return NULL;
 }
 
+const char *format_looks_like(struct slice head)
+{
+	static const struct {
+		const char *begin, *what;
+	} kinds[] = {
+	        {"PK\x03\x04", "a zip archive, to be unpacked first"},
+	        {"\xfd"
+	         "7zXZ",
+	         "compressed by xz, to be unpacked first"},
+	        {"BZh", "compressed by bzip2, to be unpacked first"},
+	        {"gmon", "the gmon.out of which gprof makes a report, which can be read"},
+	        {"go 1.",
+	         "a Go execution trace; 'go tool trace -pprof=sched' makes a profile of it"},
+	        {"Nettrace", "a trace of .NET; 'dotnet-trace convert --format speedscope' makes a "
+	                     "profile of it"},
+	        {"JAVA PROFILE 1.0.2", "a Java heap dump"},
+	        {"JOB \"", "a GHC heap profile over time"},
+	        {"SQLite format 3", "an SQLite database"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (slice_starts(head, kinds[i].begin))
+			return kinds[i].what;
+	return folded_looks_like(head.at, head.size);
+}
+
 const struct format *format_detect(struct slice head, bool is_all)
 {
+	/* what is no text is none of the formats that are only guessed at */
+	int best_score = memchr(head.at, 0, head.size) ? 50 : 0;
 	const struct format *best = NULL;
-	int best_score = 0;
 
 	for (size_t i = 0; formats[i]; i++) {
 		int score = formats[i]->detect(head, is_all);

@@ -21,7 +21,7 @@ struct format_options {
 	bool addresses;               /* raw addresses beside unknown frames */
 	bool inlines;                 /* keep inlined frames */
 	bool srcline;
-	bool shorten; /* --demangle short, of names that come demangled */
+	bool shorten;              /* --demangle short, of names that come demangled */
 	const char *value;         /* --value NAME, or NULL for the first */
 	const char *const *events; /* --event, NULL-terminated, or NULL */
 	bool all_events;
@@ -122,6 +122,9 @@ struct format {
 extern const struct format *const formats[];
 
 const struct format *format_by_name(const char *name);
+
+/* What a head of no known format may be, with the remedy where there is one; or NULL. */
+const char *format_looks_like(struct slice head);
 
 /* The surest format for this head, or NULL. */
 const struct format *format_detect(struct slice head, bool is_all);

@@ -26,6 +26,7 @@
 	X(pprof_cpu) \
 	X(pprof_heap) \
 	X(pprof_contention) \
+	X(pprof_count) \
 	X(pprof_threads) \
 	X(pprof_raw) \
 	X(pprof_traces) \

@@ -2,7 +2,8 @@
  * pprof.c - profiles of Go and all others who write pprof's protocol buffer.
  *
  * Values are those the file names; without --value its default_sample_type,
- * else the first. Samples refer to tables that follow them, so the file is
+ * else the last, as profile.proto asks for, but samples where the first counts
+ * them. Samples refer to tables that follow them, so the file is
  * walked twice: for the tables, then for the samples.
  *
  * Source: google/pprof, proto/profile.proto. Locations run from the innermost
@@ -387,10 +388,10 @@ static int choose_value(const struct pprof *pprof, struct folded_header *header,
                         struct format_report *report, size_t *value, struct err *err)
 {
 	char **names = mem_zalloc((pprof->nr_types + 1) * sizeof(*names));
-	size_t first_choice = 0;
+	size_t first_choice = pprof->nr_types ? pprof->nr_types - 1 : 0;
 	int result;
 
-	for (size_t i = 0; i < pprof->nr_types; i++) {
+	for (size_t i = pprof->nr_types; i--;) {
 		struct proto proto = proto_of(pprof->types[i]);
 		struct proto_field field;
 		struct slice name = {"", 0}, unit = {"", 0};
@@ -398,7 +399,8 @@ static int choose_value(const struct pprof *pprof, struct folded_header *header,
 		while (proto_next(&proto, &field)) {
 			if (field.number == 1) {
 				name = string_at(pprof, field.value);
-				if (pprof->default_type && field.value == pprof->default_type)
+				if (pprof->default_type ? field.value == pprof->default_type :
+				                          !i && slice_equals(name, "samples"))
 					first_choice = i;
 			} else if (field.number == 2) {
 				unit = string_at(pprof, field.value);

@@ -1,7 +1,7 @@
 /*
  * pproflegacy.c - what pprof read before protocol buffers: the binary CPU
  * profiles of gperftools and Java's kin of them, heap and growth profiles and
- * contention profiles as text.
+ * contention profiles as text, and Go's counts as text (debug=1).
  *
  * Heap profiles that were sampled are scaled up to all that was allocated, as
  * pprof does. Of the CPU profiles:
@@ -13,12 +13,16 @@
  * in either byte order; header 0, 3, version, period, 0; samples of count,
  * number of addresses, addresses from the innermost out; trailer 0, 1, 0;
  * text. Version 1: google/pprof, profile/legacy_java_profile.go.
- * Text: the same, profile/legacy_profile.go, parseHeap, parseContention.
+ * Text: the same, profile/legacy_profile.go, parseHeap, parseContention,
+ * parseGoCount. Go writes names below each sample, but for what is its
+ * runtime's own: "#\tADDRESS\tNAME+OFFSET\tFILE:LINE"; runtime/pprof/pprof.go,
+ * printStackRecord.
  */
 #include "share/compat.h"
 #include "collapse/formats/format.h"
 
 #include "collapse/formats/addrmap.h"
+#include "collapse/formats/callers.h"
 #include "collapse/formats/idmap.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -223,6 +227,7 @@ const struct format format_pprof_cpu = {
 
 struct legacy_text {
 	struct reading reading;
+	const struct format_options *options;
 	struct format_report *report;
 	struct err *err;
 	uint64_t line;
@@ -230,8 +235,13 @@ struct legacy_text {
 	double rate;        /* heap: bytes between samples; 1 or less = all were taken */
 	double factor;      /* contention: of the chosen value */
 	struct idmap names; /* address -> name id */
-	uint32_t *stack;    /* innermost first */
-	size_t stack_capacity;
+
+	/* the sample that is being read */
+	bool is_open;
+	double weight;
+	uint32_t *stack; /* of its addresses, innermost first */
+	size_t nr_stack, stack_capacity;
+	struct callers callers; /* the names below it */
 };
 
 /* The numbers before the "@", parted by ":", brackets and blanks; nr of them, or 0. */
@@ -272,7 +282,7 @@ static double scaled(const struct legacy_text *text, const uint64_t *amounts)
 {
 	double count, size, chosen = (double)amounts[text->value];
 
-	if (text->nr_amounts == 2)
+	if (text->nr_amounts < 4)
 		return chosen * text->factor;
 	count = (double)amounts[text->value & 2];
 	size = (double)amounts[text->value | 1];
@@ -281,18 +291,70 @@ static double scaled(const struct legacy_text *text, const uint64_t *amounts)
 	return text->rate > 1 ? chosen / -expm1(-size / count / text->rate) : chosen;
 }
 
-/* "AMOUNTS @ ADDRESS ADDRESS"; false where the sum is too large. */
-static bool take_text_sample(struct legacy_text *text, struct slice line)
+/* Counts the sample at hand; false where the sum is too large. */
+static bool end_sample(struct legacy_text *text)
+{
+	struct folder *folder = text->reading.folder;
+	uint32_t node = 0;
+
+	if (!text->is_open)
+		return true;
+	text->is_open = false;
+	if (text->callers.nr)
+		node = callers_node(&text->callers, folder, 0);
+	else
+		for (size_t i = text->nr_stack; i--;)
+			node = folder_child(folder, node, text->stack[i]);
+	callers_reset(&text->callers);
+	if (text->weight >= 0x1p64) {
+		format_too_large(text->err);
+		return false;
+	}
+	return text->weight < 1 ||
+	       format_count(folder, node, weight_from_u64((uint64_t)text->weight), text->report,
+	                    text->err);
+}
+
+/* "#\tADDRESS\tNAME+OFFSET\tFILE:LINE", with more tabs where they align. */
+static void take_go_name(struct legacy_text *text, struct slice line)
+{
+	struct slice name, place;
+	struct buf frame = {0};
+	const char *plus;
+
+	if (!text->is_open || !slice_starts(line, "#\t0x"))
+		return;
+	name = slice_from(line, 2);
+	name = slice_from(name, slice_find(name, "\t") + 1);
+	place = slice_trim(slice_from(name, slice_find(name, "\t")));
+	name.size = slice_find(name, "\t");
+	plus = name.size ? memrchr(name.at, '+', name.size) : NULL;
+	if (!plus)
+		return;
+	buf_add(&frame, name.at, (size_t)(plus - name.at));
+	if (text->options->srcline && place.size) {
+		buf_char(&frame, ' ');
+		buf_add(&frame, place.at, place.size);
+	}
+	callers_add(&text->callers, text->reading.folder, (struct slice){frame.at, frame.size});
+	buf_release(&frame);
+}
+
+/* "AMOUNTS @ ADDRESS ADDRESS", or a name of the sample before; false where the sum is too large. */
+static bool take_text_line(struct legacy_text *text, struct slice line)
 {
 	const char *sign = line.size ? memchr(line.at, '@', line.size) : NULL;
 	uint64_t amounts[AMOUNTS_MAX] = {0}, address;
 	struct slice rest, word;
-	uint32_t node = 0;
-	size_t nr = 0;
-	double weight;
 
+	if (slice_starts(line, "#")) {
+		take_go_name(text, line);
+		return true;
+	}
 	if (!sign)
 		return true;
+	if (!end_sample(text))
+		return false;
 	if (parse_amounts((struct slice){line.at, (size_t)(sign - line.at)}, amounts) !=
 	    text->nr_amounts) {
 		format_bad(text->report, "line %llu: no sample: %.*s",
@@ -301,20 +363,14 @@ static bool take_text_sample(struct legacy_text *text, struct slice line)
 		return true;
 	}
 	rest = (struct slice){sign + 1, (size_t)(line.at + line.size - sign - 1)};
+	text->nr_stack = 0;
 	while (slice_word(&rest, &word) && !num_parse_hex(word.at, word.size, &address)) {
-		MEM_GROW(text->stack, nr, text->stack_capacity);
-		text->stack[nr++] = text_name(text, address);
+		MEM_GROW(text->stack, text->nr_stack, text->stack_capacity);
+		text->stack[text->nr_stack++] = text_name(text, address);
 	}
-	while (nr--)
-		node = folder_child(text->reading.folder, node, text->stack[nr]);
-	weight = scaled(text, amounts);
-	if (weight >= 0x1p64) {
-		format_too_large(text->err);
-		return false;
-	}
-	return weight < 1 ||
-	       format_count(text->reading.folder, node, weight_from_u64((uint64_t)weight),
-	                    text->report, text->err);
+	text->weight = scaled(text, amounts);
+	text->is_open = true;
+	return true;
 }
 
 /* The text after key in the head of the file, up to the end of its line. */
@@ -342,14 +398,20 @@ static int fold_text(struct legacy_text *text, struct slice all)
 		const char *end = memchr(rest.at, '\n', rest.size);
 		struct slice line = {rest.at, end ? (size_t)(end - rest.at) : rest.size};
 
-		if (text->line++ && !take_text_sample(text, line))
+		if (slice_starts(line, "MAPPED_LIBRARIES:") ||
+		    slice_starts(line, "--- Memory map:"))
+			break;
+		if (text->line++ && !take_text_line(text, line))
 			result = -1;
 		rest.size -= line.size + (end != NULL);
 		rest.at += line.size + (end != NULL);
 	}
+	if (!result && !end_sample(text))
+		result = -1;
 	idmap_release(&text->names);
 	idmap_release(&text->reading.java_names);
 	addrmap_release(&text->reading.maps);
+	callers_release(&text->callers);
 	free(text->stack);
 	return result;
 }
@@ -365,8 +427,11 @@ static int parse_heap(struct input *in, struct folder *folder, const struct form
 {
 	static const char *const values[] = {"inuse_objects", "inuse_space", "alloc_objects",
 	                                     "alloc_space"};
-	struct legacy_text text = {
-	        .reading = {.folder = folder}, .report = report, .err = err, .nr_amounts = 4};
+	struct legacy_text text = {.reading = {.folder = folder},
+	                           .options = options,
+	                           .report = report,
+	                           .err = err,
+	                           .nr_amounts = 4};
 	struct slice all;
 	uint64_t rate;
 
@@ -400,8 +465,11 @@ static int parse_contention(struct input *in, struct folder *folder,
                             struct format_report *report, struct err *err)
 {
 	static const char *const values[] = {"delay", "contentions"};
-	struct legacy_text text = {
-	        .reading = {.folder = folder}, .report = report, .err = err, .nr_amounts = 2};
+	struct legacy_text text = {.reading = {.folder = folder},
+	                           .options = options,
+	                           .report = report,
+	                           .err = err,
+	                           .nr_amounts = 2};
 	uint64_t period = 1, hertz;
 	const char *unit = "nanoseconds";
 	struct slice all;
@@ -430,4 +498,48 @@ const struct format format_pprof_contention = {
         .about = "contention and mutex profiles of gperftools, Go and Java, as text",
         .detect = detect_contention,
         .parse = parse_contention,
+};
+
+/* The name in "NAME profile: total N"; empty where the line is none such. */
+static struct slice count_name(struct slice head)
+{
+	struct slice line = {head.at, slice_find(head, "\n")}, total;
+	size_t at = slice_find(line, " profile: total ");
+
+	total = slice_trim(slice_from(line, at + 16));
+	return (struct slice){line.at, slice_is_digits(total) ? at : 0};
+}
+
+static int detect_count(struct slice head, bool is_all UNUSED)
+{
+	return count_name(head).size ? 95 : 0;
+}
+
+/* "goroutine profile: total 5", "3 @ ADDRESSES" */
+static int parse_count(struct input *in, struct folder *folder,
+                       const struct format_options *options, struct folded_header *header UNUSED,
+                       struct format_report *report, struct err *err)
+{
+	struct legacy_text text = {.reading = {.folder = folder},
+	                           .options = options,
+	                           .report = report,
+	                           .err = err,
+	                           .nr_amounts = 1,
+	                           .factor = 1};
+	struct slice all;
+	char *name;
+
+	if (format_whole(in, &all, err))
+		return -1;
+	name = mem_strndup(count_name(all).at, MIN_OF(count_name(all).size, (size_t)60));
+	format_unit(report, name, name);
+	free(name);
+	return fold_text(&text, all);
+}
+
+const struct format format_pprof_count = {
+        .name = "pprof-count",
+        .about = "Go's goroutine, threadcreate and other counts, as text (debug=1)",
+        .detect = detect_count,
+        .parse = parse_count,
 };
