@@ -5,11 +5,12 @@
  *   full   parameters and template arguments, no return type; what tells
  *          functions apart stays
  *   short  no parameter list, no template arguments outside of brackets;
- *          "operator<", "operator->" and "(anonymous namespace)" are names
+ *          "operator<", "operator->", "operator int (*)(int)", "(anonymous
+ *          namespace)", "{lambda(int)#1}" and "<T as Trait>" are names
  *   none   as the linker has it
  *
- * C++ (Itanium ABI), Rust (v0, RFC 2603; legacy: "17h" and 16 hexadecimal
- * digits at the end, which are dropped) and D through libiberty. Suffixes of
+ * C++ (Itanium ABI), Rust (v0, RFC 2603) and D through libiberty; Rust's older
+ * names ("17h" and 16 hexadecimal digits at the end, which are dropped). Suffixes of
  * clones stay: "f(int) [clone .cold]". Names of other languages (Go, Swift,
  * OCaml, Ada) are left as they are.
  */

@@ -180,6 +180,12 @@ struct dwarf_place {
 const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dwarf_place *named);
 
 /*
+ * Does the language of the unit, ready, write names as C++, Rust or D do: with
+ * what encloses them, arguments of templates and parameters?
+ */
+bool dwarf_has_scopes(const struct dwarf_unit *unit);
+
+/*
  * What encloses an entry in the source, outermost first, each followed by
  * "::": namespaces, types, functions. Only for languages that write names so;
  * nothing is added for others, or where the budget is spent.

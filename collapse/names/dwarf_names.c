@@ -57,15 +57,16 @@ const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dw
 	return plain;
 }
 
-static bool has_scopes(uint16_t language)
+bool dwarf_has_scopes(const struct dwarf_unit *unit)
 {
-	switch (language) {
+	switch (unit->language) {
 	case DW_LANG_C_plus_plus:
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
 	case DW_LANG_C_plus_plus_14:
-	case 0x2b: /* C++17 and C++20 (dwarfstd.org, language codes of DWARF 6) */
+	case 0x2b: /* C++17, C++20 and C++23 (dwarfstd.org, language codes of DWARF 6) */
 	case 0x2c:
+	case 0x3a:
 	case DW_LANG_Rust:
 	case DW_LANG_D:
 		return true;
@@ -104,7 +105,7 @@ void dwarf_add_scopes(struct dwarf_place place, struct buf *to)
 	} open[MAX_SCOPES] = {0}; /* (the analyzer loses sight of depth) */
 	size_t depth = 0;
 
-	if (!has_scopes(unit->language))
+	if (!dwarf_has_scopes(unit))
 		return;
 	/* down to the entry, past what ends before it */
 	while (!c.bad && cursor_left(&c) && (uint64_t)(c.at - info) < place.off) {

@@ -22,7 +22,7 @@ struct scope {
 	uint32_t parent; /* NO_SCOPE: a function of its own */
 	uint32_t call_file, call_line;
 	const char *name; /* NULL until asked for */
-	bool is_linkage;
+	bool is_linkage, has_scopes;
 };
 
 /* What was read of one unit. */
@@ -374,6 +374,7 @@ static void name_scope(struct inlines *inlines, struct dwarf_unit *unit, struct 
 	const char *name = dwarf_function_name(unit, scope->off, &named);
 
 	scope->is_linkage = name && !named.unit;
+	scope->has_scopes = name && named.unit && dwarf_has_scopes(named.unit);
 	if (name && named.unit) {
 		buf_reset(&inlines->text);
 		dwarf_add_scopes(named, &inlines->text);
@@ -413,7 +414,8 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
 
 		if (!s->name)
 			name_scope(inlines, scopes->unit, s);
-		out[nr++] = (struct inlines_frame){s->name, s->is_linkage, file, line};
+		out[nr++] =
+		        (struct inlines_frame){s->name, s->is_linkage, s->has_scopes, file, line};
 		file = lines ? call_file(scopes, s->call_file) : NULL;
 		line = s->call_line;
 		scope = s->parent;

@@ -20,6 +20,7 @@
 struct inlines_frame {
 	const char *name; /* borrowed for the life of struct inlines; "" unknown */
 	bool is_linkage;  /* a linker's name, to be demangled; else as people read it */
+	bool has_scopes;  /* so read, it may have arguments and parameters: dwarf.h */
 	const char *file; /* where in it the place is; NULL unknown */
 	uint32_t line;    /* 0 unknown */
 };

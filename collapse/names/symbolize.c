@@ -318,8 +318,15 @@ static void grow_shown(struct symbolizer *symbolizer)
 	free(old);
 }
 
+/* What a text is, which decides how it is shown. */
+enum name_kind {
+	NAME_LINKAGE,
+	NAME_SCOPED, /* as people read it, with scopes, arguments and parameters */
+	NAME_PLAIN,
+};
+
 /* The shown form of a name, remembered by where its text is: texts are not copied. */
-static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, bool is_linkage)
+static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, enum name_kind kind)
 {
 	struct shown *slot;
 	size_t at;
@@ -333,10 +340,10 @@ static uint32_t shown_name(struct symbolizer *symbolizer, struct slice name, boo
 	slot = &symbolizer->shown[at];
 	if (slot->text)
 		return slot->name;
-	if (!is_linkage && symbolizer->options.demangle == DEMANGLE_SHORT)
+	if (kind == NAME_SCOPED && symbolizer->options.demangle == DEMANGLE_SHORT)
 		demangle_shorten(name, &symbolizer->text);
 	else
-		demangle(name, is_linkage ? symbolizer->options.demangle : DEMANGLE_NONE,
+		demangle(name, kind == NAME_LINKAGE ? symbolizer->options.demangle : DEMANGLE_NONE,
 		         &symbolizer->text);
 	*slot = (struct shown){
 	        name.at, (uint32_t)name.size,
@@ -385,7 +392,10 @@ static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, u
 
 		out[i - first] = (struct symbol){.file = UINT32_MAX, .inlined = i + 1 < nr};
 		if (name.size) {
-			out[i - first].name = shown_name(symbolizer, name, frames[i].is_linkage);
+			out[i - first].name = shown_name(symbolizer, name,
+			                                 frames[i].is_linkage ? NAME_LINKAGE :
+			                                 frames[i].has_scopes ? NAME_SCOPED :
+			                                                        NAME_PLAIN);
 			out[i - first].resolved = true;
 		}
 		if (frames[i].file && frames[i].line) {
@@ -416,7 +426,7 @@ static size_t look_up(struct symbolizer *symbolizer, struct module *module, uint
 		/* the linker's name says more: ".cold", a local constructor's class */
 		if (!nr)
 			out[nr++] = (struct symbol){.file = UINT32_MAX};
-		out[nr - 1].name = shown_name(symbolizer, name, true);
+		out[nr - 1].name = shown_name(symbolizer, name, NAME_LINKAGE);
 		out[nr - 1].resolved = true;
 	}
 	return nr;

@@ -80,16 +80,23 @@ type Box[T any] struct{ v T }
 //go:noinline
 func (b *Box[T]) Get() T { return b.v }
 
-//go:noinline
-func step(x int) int { return func() int { return x + 1 }() }
+type Conn struct{ n int }
 
-func main() { b := Box[int]{3}; fmt.Println(step(b.Get())) }
+func (c *Conn) add(x int) int { c.n += x; return c.n }
+
+//go:noinline
+func step(x int, c *Conn) int { return func() int { return x + 1 }() + c.add(x) }
+
+func main() { b := Box[int]{3}; fmt.Println(step(b.Get(), &Conn{2})) }
 G
 	if HOME=$work GOFLAGS= GO111MODULE=off GOCACHE=$work/cache go build -o go program.go 2>err; then
 		names go -i >got
 		has 'B26 Go: a method' 'fmt\.\(\*pp\)\.printArg' printArg
 		has 'B26 Go: a method of a generic type, whole' 'main\.\(\*Box\[(go\.shape\.int_0|\.\.\.|go\.shape\.int)\]\)\.Get' Get
 		has 'Go: a function' 'main\.step'
+		nm -S go | awk '$4 == "main.step" { print $1, $2 }' |
+			perl -ne 'my ($a, $s) = map { hex } split; printf "%x\n", $a + $_ for 0 .. $s - 1' | "$names_at" -d short go >got
+		has 'Go: an inlined method stays whole in the short form' 'main\.\(\*Conn\)\.add < main\.step' add
 	else
 		skip "Go: it does not build here: $(head -n 1 err)"
 	fi
