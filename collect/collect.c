@@ -32,6 +32,9 @@
 #define DRAIN_MS        1000
 #define DRAIN_SIGNAL_MS 100
 
+/* How often is looked whether CPUs went away or came back. */
+#define CPUS_NS 1000000000ull
+
 struct run {
 	struct settings *settings;
 	struct recorder recorder;
@@ -44,6 +47,8 @@ struct run {
 	struct follow follow; /* used where settings->follow is set */
 	int command_status;   /* as of waitpid(2) */
 	bool command_ended;
+	uint64_t cpus_ns; /* when it is looked for CPUs next */
+	bool blind;       /* one of them runs and is not recorded */
 	uint64_t start_ns, stop_ns;
 	uint64_t resume_ns; /* when samples begin to be taken; 0 = they are, or a signal decides */
 	bool sampling;      /* samples are being taken */
@@ -67,6 +72,9 @@ static uint64_t capabilities_to_keep(const struct settings *settings)
 
 	uint64_t keep = to_file ? CAPS_BIT(CAP_DAC_OVERRIDE) | CAPS_BIT(CAP_FOWNER) : 0;
 
+	/* the events of a CPU that comes back are opened anew */
+	if (settings->target.system)
+		keep |= CAPS_BIT(CAP_PERFMON);
 	if (!settings->follow)
 		return keep;
 	/* processes yet to come are opened, and what they have mapped is read, as at the start */
@@ -181,6 +189,34 @@ static bool take_signal(struct run *run)
 	return false;
 }
 
+/* CPUs that go offline and come back while the whole machine is recorded. */
+static void look_at_cpus(struct run *run)
+{
+	struct target *target = &run->settings->target;
+	enum cpu_change change = CPU_GONE;
+	struct err err;
+	int cpu;
+
+	if (!target->system || monotonic_ns() < run->cpus_ns)
+		return;
+	run->cpus_ns = monotonic_ns() + CPUS_NS;
+	while ((cpu = target_cpu_changed(target, &change)) >= 0) {
+		if (change == CPU_GONE) {
+			recorder_cpu_gone(&run->recorder, cpu);
+			msg_note("CPU %d went offline", cpu);
+		} else if (change == CPU_BACK &&
+		           recorder_cpu_back(&run->recorder, cpu, &err) == 0) {
+			msg_note("CPU %d is back", cpu);
+		} else if (change == CPU_BACK) {
+			msg_warn("CPU %d is back but not recorded any more: %s", cpu, err.text);
+			run->blind = true;
+		} else if (target->nr_cpus == target->nr_online) {
+			msg_warn("CPU %d came online and is not recorded; start anew", cpu);
+			run->blind = true;
+		}
+	}
+}
+
 static int poll_timeout(const struct run *run)
 {
 	uint64_t now = monotonic_ns(), next = now;
@@ -235,6 +271,7 @@ static void record(struct run *run)
 			run->sampling = true;
 		}
 		recorder_polled(recorder, fds + 1, nr);
+		look_at_cpus(run);
 		if (run->settings->follow)
 			follow_look(&run->follow, follow_found, run);
 		if (run->progress)
@@ -361,7 +398,7 @@ static int summarize(struct run *run)
 		say_what_was_lost(recorder);
 	if (nr_malformed)
 		msg_warn("%ju records were malformed and left out", (uintmax_t)nr_malformed);
-	return nr_lost || nr_malformed ? EXIT_INCOMPLETE : EXIT_COMPLETE;
+	return nr_lost || nr_malformed || run->blind ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 
 static int open_signal_sampler(struct run *run, struct err *err)

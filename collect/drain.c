@@ -166,13 +166,14 @@ static void copy_record(struct recorder *recorder, const struct ring *ring, uint
 		return;
 	}
 	copy(ring, at, at + header->size, out);
-	if (!recorder->follows)
+	if (!recorder->renumbers)
 		return;
 	/* the IDENTIFIER comes last */
 	event = recorder_event(recorder, *ring_u64(ring, at + header->size - 8));
 	if (event)
 		memcpy(out->at + out->size - 8, event->ids, sizeof(*event->ids));
-	note_process(recorder, ring, at, header);
+	if (recorder->follows)
+		note_process(recorder, ring, at, header);
 }
 
 void drain_pass_on(struct recorder *recorder, const struct ring *ring, uint64_t at,
@@ -202,7 +203,7 @@ static void read_ring(struct recorder *recorder, struct ring *ring, struct buf *
 			break;
 		}
 		event = drain_count(recorder, ring, at, &header);
-		if (recorder->follows ||
+		if (recorder->renumbers ||
 		    (event && event->attr.sample_type & PERF_SAMPLE_STACK_USER)) {
 			copy(ring, run, at, out);
 			copy_record(recorder, ring, at, &header, event, out);

@@ -7,8 +7,8 @@
  * pass still ends when all rings are read, so that rounds mean what they say.
  *
  * Events opened while a recording runs have ids that the stream's header does
- * not know: where the recorder follows processes, all records of an event go
- * out under its first id.
+ * not know: where there may be such (renumbers), all records of an event go out
+ * under its first id.
  */
 #ifndef COLLECT_DRAIN_H
 #define COLLECT_DRAIN_H

@@ -20,7 +20,7 @@ struct recorder_slot {
 	uint32_t event, ring;
 	uint64_t id;
 	int leader_fd; /* -1 outside of groups and for leaders */
-	bool hung;     /* its task has ended */
+	bool hung;     /* its task has ended, or its CPU is gone */
 };
 
 struct recorder_id {
@@ -386,6 +386,7 @@ static int set_filters(struct recorder *recorder, size_t first_slot, struct err 
 
 int recorder_open(struct recorder *recorder, struct err *err)
 {
+	recorder->renumbers = recorder->follows;
 	if (!recorder->ring_size)
 		recorder->ring_size = sampling_ring_size(recorder->sampling, recorder->events);
 	recorder->asked_ring_size = recorder->ring_size;
@@ -395,7 +396,7 @@ int recorder_open(struct recorder *recorder, struct err *err)
 	for (size_t i = 0; i < recorder->events->nr; i++) {
 		struct event *event = &recorder->events->at[i];
 
-		event->renumbered = recorder->follows;
+		event->renumbered = recorder->renumbers;
 		event->words_to_chain = words_to_chain(event->attr.sample_type);
 	}
 	recorder->rec->trailer_id = events_tracker(recorder->events)->ids[0];
@@ -512,7 +513,7 @@ void recorder_polled(struct recorder *recorder, const struct pollfd *fds, size_t
 	}
 }
 
-/* ---- processes that come and go ---- */
+/* ---- processes and CPUs that come and go ---- */
 
 /* What an event lost, by its descriptor; 0 where the kernel does not say. */
 static uint64_t ask_lost(struct recorder *recorder, const struct recorder_slot *slot)
@@ -544,8 +545,8 @@ static void close_ended(struct recorder *recorder)
 		struct recorder_slot *slot = &recorder->slots[i];
 		struct pollfd poll_fd = {.fd = slot->fd};
 
-		if (slot->fd != recorder->rings[slot->ring].fd && poll(&poll_fd, 1, 0) > 0 &&
-		    poll_fd.revents & POLLHUP) {
+		if (slot->fd != recorder->rings[slot->ring].fd &&
+		    (slot->hung || (poll(&poll_fd, 1, 0) > 0 && poll_fd.revents & POLLHUP))) {
 			recorder->lost_before += ask_lost(recorder, slot);
 			close(slot->fd);
 			continue;
@@ -553,6 +554,18 @@ static void close_ended(struct recorder *recorder)
 		recorder->slots[kept++] = *slot;
 	}
 	recorder->nr_slots = kept;
+}
+
+/* Lets the slots from first_slot on write into their rings, and count. */
+static int begin_from(struct recorder *recorder, size_t first_slot, struct err *err)
+{
+	if (join_rings(recorder, first_slot, err) < 0 || learn_ids(recorder, first_slot, err) < 0 ||
+	    set_filters(recorder, first_slot, err) < 0)
+		return -1;
+	command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, true);
+	if (!recorder->paused)
+		command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, false);
+	return 0;
 }
 
 int recorder_add(struct recorder *recorder, int pid, struct err *err)
@@ -573,13 +586,61 @@ int recorder_add(struct recorder *recorder, int pid, struct err *err)
 		for (size_t t = 0; t < target->nr_tids; t++)
 			if (open_pair(recorder, target->tids[t], ring, err) < 0)
 				return -1;
-	if (join_rings(recorder, first_slot, err) < 0 || learn_ids(recorder, first_slot, err) < 0 ||
-	    set_filters(recorder, first_slot, err) < 0)
+	if (begin_from(recorder, first_slot, err) < 0)
 		return -1;
-	command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, true);
-	if (!recorder->paused)
-		command_from(recorder, first_slot, PERF_EVENT_IOC_ENABLE, false);
 	return recorder->nr_slots > first_slot;
+}
+
+/* The ring of a CPU; nr_rings where there is none. */
+static size_t ring_of(const struct recorder *recorder, int cpu)
+{
+	size_t ring = 0;
+
+	while (ring < recorder->nr_rings && recorder->rings[ring].cpu != cpu)
+		ring++;
+	return ring;
+}
+
+void recorder_cpu_gone(struct recorder *recorder, int cpu)
+{
+	size_t ring = ring_of(recorder, cpu);
+
+	for (size_t i = 0; i < recorder->nr_slots; i++) {
+		struct recorder_slot *slot = &recorder->slots[i];
+
+		if (slot->ring != ring)
+			continue;
+		/* it is over already, unless the list of CPUs is ahead of the kernel */
+		ioctl(slot->fd, PERF_EVENT_IOC_DISABLE, 0);
+		slot->hung = true;
+	}
+	/* the one that owns the ring stays open, for those to come */
+	close_ended(recorder);
+}
+
+static int by_ring(const void *a, const void *b)
+{
+	const struct recorder_slot *one = a, *other = b;
+
+	if (one->ring != other->ring)
+		return one->ring < other->ring ? -1 : 1;
+	return one->id < other->id ? -1 : one->id > other->id;
+}
+
+int recorder_cpu_back(struct recorder *recorder, int cpu, struct err *err)
+{
+	size_t ring = ring_of(recorder, cpu), first_slot = recorder->nr_slots;
+
+	if (ring == recorder->nr_rings)
+		return 0;
+	recorder->renumbers = true;
+	for (size_t i = 0; i < recorder->events->nr; i++)
+		recorder->events->at[i].renumbered = true;
+	if (open_pair(recorder, -1, ring, err) < 0 || begin_from(recorder, first_slot, err) < 0)
+		return -1;
+	/* as recorder_pollfds() looks through them */
+	qsort(recorder->slots, recorder->nr_slots, sizeof(*recorder->slots), by_ring);
+	return 0;
 }
 
 /* ---- ending ---- */

@@ -31,6 +31,7 @@ struct recorder {
 	bool switches;    /* also record when threads leave a CPU and come back */
 	bool namespaces;  /* also record the namespaces of each task */
 	bool follows;     /* processes are added while it runs */
+	bool renumbers;   /* some ids are not in the header: follows, or a CPU came back */
 	bool hold;        /* samples are not taken until recorder_resume */
 	struct holdback *holdback; /* writes of switches what holdback.h says; or NULL */
 
@@ -72,6 +73,16 @@ void recorder_resume(struct recorder *recorder);
  * 0 where it is gone or already was, -1 where the kernel refuses.
  */
 int recorder_add(struct recorder *recorder, int pid, struct err *err);
+
+/*
+ * Of a recording of the whole machine: the kernel takes the events of a CPU
+ * that goes offline away for good (perf_event_exit_cpu of kernel/events/core.c),
+ * also when it comes back. recorder_cpu_gone lets go of them; recorder_cpu_back
+ * opens them anew, -1 where the kernel refuses. CPUs that are not recorded are
+ * left alone.
+ */
+void recorder_cpu_gone(struct recorder *recorder, int cpu);
+int recorder_cpu_back(struct recorder *recorder, int cpu, struct err *err);
 
 /* The time by the recording's clock, in ns; 0 where that is perf's own. */
 uint64_t recorder_now(const struct recorder *recorder);

@@ -20,6 +20,7 @@ void target_release(struct target *target)
 {
 	free(target->cpus);
 	free(target->online);
+	free(target->gone);
 	if (target->cgroup_fd > 0)
 		close(target->cgroup_fd);
 	free(target->tids);
@@ -57,21 +58,66 @@ static int parse_list(const char *text, uint64_t highest, int **at, size_t *nr, 
 	return *nr ? 0 : -1;
 }
 
+/* As sysfs lists them; -1 where it is hidden, as in a container. */
+static int listed_cpus(int **cpus, size_t *nr, size_t *capacity)
+{
+	char text[4096];
+
+	*nr = 0;
+	if (procfile_line(text, sizeof(text), "/sys/devices/system/cpu/online") < 0)
+		return -1;
+	return parse_list(text, MAX_CPU, cpus, nr, capacity);
+}
+
 static int online_cpus(int **cpus, size_t *nr, struct err *err)
 {
 	size_t capacity = 0;
-	char text[4096];
 
-	if (procfile_line(text, sizeof(text), "/sys/devices/system/cpu/online") == 0 &&
-	    parse_list(text, MAX_CPU, cpus, nr, &capacity) == 0)
+	if (listed_cpus(cpus, nr, &capacity) == 0)
 		return 0;
-	/* sysfs may be hidden in a container */
 	*nr = 0;
 	for (long n = sysconf(_SC_NPROCESSORS_ONLN), i = 0; i < n; i++) {
 		MEM_GROW(*cpus, *nr, capacity);
 		(*cpus)[(*nr)++] = (int)i;
 	}
 	return *nr ? 0 : err_set(err, "cannot tell which CPUs are online");
+}
+
+static bool is_among(int number, const int *numbers, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
+int target_cpu_changed(struct target *target, enum cpu_change *change)
+{
+	size_t nr = 0, capacity = 0;
+	int *cpus = NULL, cpu = -1;
+
+	if (listed_cpus(&cpus, &nr, &capacity) < 0)
+		nr = 0;
+	if (!target->gone)
+		target->gone = mem_zalloc(target->nr_online * sizeof(*target->gone));
+	for (size_t i = 0; i < target->nr_online && nr && cpu < 0; i++) {
+		bool gone = !is_among(target->online[i], cpus, nr);
+
+		if (gone == target->gone[i])
+			continue;
+		target->gone[i] = gone;
+		cpu = target->online[i];
+		*change = gone ? CPU_GONE : CPU_BACK;
+	}
+	for (size_t i = 0; i < nr && cpu < 0 && !target->newcomer; i++) {
+		if (is_among(cpus[i], target->online, target->nr_online))
+			continue;
+		target->newcomer = true;
+		cpu = cpus[i];
+		*change = CPU_NEW;
+	}
+	free(cpus);
+	return cpu;
 }
 
 int target_cpus(struct target *target, const char *list, struct err *err)
@@ -84,11 +130,7 @@ int target_cpus(struct target *target, const char *list, struct err *err)
 	if (online_cpus(&online, &nr_online, err) < 0)
 		return -1;
 	for (size_t i = 0; i < target->nr_cpus && result == 0; i++) {
-		bool found = false;
-
-		for (size_t o = 0; o < nr_online; o++)
-			found |= online[o] == target->cpus[i];
-		if (!found)
+		if (!is_among(target->cpus[i], online, nr_online))
 			result = err_set(
 			        err, "CPU %d is not online; this machine has %zu CPUs, %d to %d",
 			        target->cpus[i], nr_online, online[0], online[nr_online - 1]);
@@ -101,19 +143,15 @@ int target_cpus(struct target *target, const char *list, struct err *err)
 
 static void add_tid(struct target *target, int tid)
 {
-	for (size_t i = 0; i < target->nr_tids; i++)
-		if (target->tids[i] == tid)
-			return;
+	if (is_among(tid, target->tids, target->nr_tids))
+		return;
 	MEM_GROW(target->tids, target->nr_tids, target->tids_capacity);
 	target->tids[target->nr_tids++] = tid;
 }
 
 bool target_has_process(const struct target *target, int pid)
 {
-	for (size_t i = 0; i < target->nr_pids; i++)
-		if (target->pids[i] == pid)
-			return true;
-	return false;
+	return is_among(pid, target->pids, target->nr_pids);
 }
 
 static void add_pid(struct target *target, int pid)
@@ -304,10 +342,7 @@ void target_note_exit(struct target *target, int pid)
 
 bool target_has_cpu(const struct target *target, int cpu)
 {
-	for (size_t i = 0; i < target->nr_cpus; i++)
-		if (target->cpus[i] == cpu)
-			return true;
-	return false;
+	return is_among(cpu, target->cpus, target->nr_cpus);
 }
 
 int target_cgroup(struct target *target, const char *name, struct err *err)

@@ -17,8 +17,10 @@ struct target {
 	char **command;   /* NULL, or what to run; borrowed */
 	int *cpus;        /* where samples are taken */
 	size_t nr_cpus;
-	int *online; /* CPUs of the machine */
+	int *online; /* CPUs of the machine, as of the start */
 	size_t nr_online;
+	bool *gone;    /* which of these are offline by now; NULL = nobody looked yet */
+	bool newcomer; /* another one came online and was told */
 	int cgroup_fd; /* folder of the control group to record, or 0 */
 	int *tids;     /* tasks; for a system-wide recording none */
 	size_t nr_tids, tids_capacity;
@@ -60,6 +62,13 @@ void target_note_exit(struct target *target, int pid);
 
 /* Fills in what was left open: all CPUs, the whole machine. */
 int target_prepare(struct target *target, struct err *err);
+
+/*
+ * A CPU that went offline or came back since the last call, or one that is new
+ * (told once, the only one): its number; -1 where nothing changed.
+ */
+enum cpu_change { CPU_GONE, CPU_BACK, CPU_NEW };
+int target_cpu_changed(struct target *target, enum cpu_change *change);
 
 /* Forks the command, stopped; it keeps the environment of this moment. */
 int target_fork(struct target *target, bool stdout_is_ours, struct err *err);

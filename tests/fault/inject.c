@@ -5,6 +5,8 @@
  * FAULT_CALL names the function (malloc counts calloc and realloc too, open
  * counts openat). FAULT_NTH counts its calls from 1; 0 only counts. The number
  * of calls goes into the file FAULT_COUNT at the end.
+ *
+ * Besides, where FAULT_PATH names a file, FAULT_INSTEAD is opened in its place.
  */
 #include "share/compat.h"
 
@@ -104,7 +106,10 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 static int open_at(int dir, const char *path, int flags, va_list args)
 {
 	mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+	const char *replaced = getenv("FAULT_PATH");
 
+	if (replaced && strcmp(path, replaced) == 0)
+		path = getenv("FAULT_INSTEAD");
 	return fails("open", EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 

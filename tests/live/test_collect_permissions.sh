@@ -107,10 +107,11 @@ effective() {
 	wait
 }
 "$tool" -q -F 99 -a --duration 1.5 >/dev/null &
-check "capabilities: none while the whole machine is recorded" [ "$(effective)" = "0000000000000000 " ]
+check "capabilities: to open the events of a CPU that comes back, and no others, while the machine is recorded" \
+	[ "$(effective)" = "0000000000000000 0000004000000000 " ]
 "$tool" -q -F 99 -a --duration 1.5 -o data &
 check "capabilities: to name a file at the end, and no others, with -o" \
-	[ "$(effective)" = "0000000000000000 000000000000000a " ]
+	[ "$(effective)" = "0000000000000000 000000400000000a " ]
 mkdir theirs && chown 65534 theirs && chmod 700 theirs
 expect "capabilities: a file in somebody else's folder gets its name" 0 samples \
 	"$tool" -F 99 -a --duration 0.2 -o theirs/data
