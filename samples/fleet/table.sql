@@ -10,7 +10,9 @@ CREATE TABLE IF NOT EXISTS stacks
     comm  LowCardinality(String),
     pid   UInt32,
     stack Array(LowCardinality(String)),
-    count UInt64
+    count UInt64,
+    -- the function that ran: whoever asks for it alone need not read stacks
+    leaf  LowCardinality(String) MATERIALIZED stack[length(stack)]
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(time)
