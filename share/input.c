@@ -332,6 +332,14 @@ static ssize_t decode(struct input *in, char *to, size_t room, struct err *err)
 	return made;
 }
 
+static int check_limit(const struct input *in, struct err *err)
+{
+	if (in->limit && in->decoded > in->limit)
+		return err_set(err, "'%s' is larger than the limit of %llu bytes", in->name,
+		               (unsigned long long)in->limit);
+	return 0;
+}
+
 /* Appends at least one decoded byte to the window, or sets at_end. */
 static int fill(struct input *in, struct err *err)
 {
@@ -376,10 +384,7 @@ static int fill(struct input *in, struct err *err)
 		if (is_compressed && in->decoded - (size_t)made < sizeof(utf8_mark) &&
 		    memcmp(buf->at, utf8_mark, sizeof(utf8_mark) - 1) == 0)
 			in->start = sizeof(utf8_mark) - 1;
-		if (in->limit && in->decoded > in->limit)
-			return err_set(err, "'%s' is larger than the limit of %llu bytes", in->name,
-			               (unsigned long long)in->limit);
-		return 0;
+		return check_limit(in, err);
 	}
 }
 
@@ -405,6 +410,18 @@ ssize_t input_read(struct input *in, void *to, size_t size, struct err *err)
 	const char *at;
 	size_t got;
 
+	/* what needs no decoding need not be copied */
+	if (size && in->start == in->end && !in->at_end && in->coding == CODING_PLAIN &&
+	    !has_raw(in)) {
+		ssize_t done = read_raw(in, to, size, err);
+
+		if (done < 0)
+			return -1;
+		in->at_end = done == 0;
+		in->decoded += (size_t)done;
+		in->consumed += (size_t)done;
+		return check_limit(in, err) < 0 ? -1 : done;
+	}
 	if (in->start == in->end && !in->at_end && fill(in, err) < 0)
 		return -1;
 	if (input_peek(in, MIN_OF(size, in->end - in->start), &at, &got, err) < 0)

@@ -26,68 +26,149 @@ static int read_all(const char *path, size_t limit, struct buf *to, struct err *
 	return got < 0 ? -1 : 0;
 }
 
+enum { NO_DIGIT = 16 };
+
+/* Without jumps: letters and figures take turns as they like. */
 static inline unsigned hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return (unsigned)(c - '0');
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10) : 16;
+	unsigned figure = (unsigned)c - '0', letter = ((unsigned)c | 32) - 'a';
+
+	letter = letter < 6 ? letter + 10 : NO_DIGIT;
+	return figure < 10 ? figure : letter;
+}
+
+struct listed {
+	uint64_t address;
+	uint32_t name; /* offset in the text */
+	uint32_t rank; /* enum symtab_rank; NO_CODE: data, which ends a function, too */
+};
+
+enum { NO_CODE = SYMTAB_LABEL };
+
+static uint32_t rank_of(char type)
+{
+	switch (type) {
+	case 'T':
+		return SYMTAB_GLOBAL;
+	case 't':
+		return SYMTAB_LOCAL;
+	case 'w':
+	case 'W':
+		return SYMTAB_WEAK;
+	}
+	return NO_CODE;
+}
+
+static int compare_listed(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Of a sorted list: what is named reaches up to the next address. */
+static void make_table(struct symtab *symtab, const char *text, const struct listed *at, size_t nr)
+{
+	for (size_t i = 0, next; i < nr; i = next) {
+		const struct listed *best = &at[i];
+
+		for (next = i + 1; next < nr && at[next].address == at[i].address; next++)
+			if (next - i < SYMTAB_MAX_ALIASES &&
+			    symtab_compare(text + best->name, best->rank, text + at[next].name,
+			                   at[next].rank) <= 0)
+				best = &at[next];
+		if (best->rank == NO_CODE)
+			ranges_append(&symtab->ranges, best->address, RANGES_NONE);
+		else
+			symtab_append(symtab, best->address, 0, best->name);
+	}
+	/* behind the last symbol of the list a page is all that may be its own */
+	if (nr && (at[nr - 1].address | 4095) != UINT64_MAX)
+		ranges_append(&symtab->ranges, (at[nr - 1].address | 4095) + 1, RANGES_NONE);
+	ranges_finish(&symtab->ranges);
+}
+
+struct line {
+	uint64_t address;
+	char *name; /* ends in a NUL, in the place of what followed it */
+	size_t name_size;
+	char type;
+};
+
+/* "ffffffff81000000 T _stext\t[module]": false where it is none; what follows it, or NULL. */
+static bool read_line(char *at, const char *end, struct line *line, char **next)
+{
+	unsigned digit;
+	char behind;
+
+	line->address = 0;
+	while ((digit = hex_digit(*at)) != NO_DIGIT) {
+		line->address = line->address << 4 | digit;
+		at++;
+	}
+	if (end - at < 4 || at[0] != ' ' || at[1] == '\n' || at[2] != ' ' || at[3] == '\n') {
+		at = memchr(at, '\n', (size_t)(end - at));
+		*next = at ? at + 1 : NULL;
+		return false;
+	}
+	line->type = at[1];
+	line->name = at += 3;
+	while ((unsigned char)*at > ' ' || (at < end && *at != '\n' && *at != '\t' && *at != ' '))
+		at++;
+	line->name_size = (size_t)(at - line->name);
+	behind = *at;
+	*at = '\0';
+	if (behind != '\n')
+		at = memchr(at, '\n', (size_t)(end - at));
+	*next = at ? at + 1 : NULL;
+	return true;
+}
+
+static bool is_named(const struct line *line, const char *name)
+{
+	return line->name_size == strlen(name) && memcmp(line->name, name, line->name_size) == 0;
 }
 
 struct symtab *kallsyms_parse(char *text_take, size_t size, struct err *err)
 {
 	struct symtab *symtab = symtab_new();
-	struct ranges *ranges = &symtab->ranges;
 	const char *end = text_take + size;
-	bool any_address = false;
-	size_t nr_functions = 0, nr_kept = 0;
+	struct listed *listed = NULL;
+	size_t nr = 0, capacity = 0, nr_functions = 0;
+	bool any_address = false, is_sorted = true;
 	uint64_t stext = 0;
+	struct line line;
 
 	symtab->owned = text_take;
 	text_take[size] = '\0';
 	symtab_add_text(symtab, (struct slice){text_take, size + 1});
-	for (char *at = text_take, *next; at < end; at = next) {
-		char *line_end = memchr(at, '\n', (size_t)(end - at)), *name;
-		uint64_t address = 0;
-		unsigned digit;
-		char type;
-
-		if (!line_end)
-			line_end = text_take + size;
-		next = line_end + 1;
-		while (at < line_end && (digit = hex_digit(*at)) < 16) {
-			address = address << 4 | digit;
-			at++;
-		}
-		if (line_end - at < 4 || at[0] != ' ' || at[2] != ' ')
-			continue;
-		type = at[1];
-		name = at + 3;
-		for (at = name; at < line_end && *at != '\t' && *at != ' '; at++)
-			;
-		*at = '\0';
-		if (!address)
+	for (char *at = text_take; at && at < end;) {
+		if (!read_line(at, end, &line, &at) || !line.address)
 			continue;
 		any_address = true;
 		/* per-cpu offsets and other absolute numbers are no places in the kernel */
-		if (type == 'a' || type == 'A' || address < (uint64_t)1 << 63)
+		if (line.type == 'a' || line.type == 'A' || line.address < (uint64_t)1 << 63)
 			continue;
-		if (strchr("tTwW", type)) {
-			nr_functions++;
-			if (strcmp(name, "_text") == 0)
-				symtab->text_address = address;
-			else if (strcmp(name, "_stext") == 0)
-				stext = address;
-		}
-		/* the end is the next symbol's start; data, too, ends a function */
-		symtab_add(symtab, address, UINT64_MAX, strchr("tTwW", type) ? 0 : 1,
-		           (uint32_t)(name - text_take),
-		           strchr("wW", type) ? SYMTAB_WEAK :
-		           type == 'T'        ? SYMTAB_GLOBAL :
-		                                SYMTAB_LOCAL);
+		MEM_GROW(listed, nr, capacity);
+		listed[nr] = (struct listed){line.address, (uint32_t)(line.name - text_take),
+		                             rank_of(line.type)};
+		is_sorted &= !nr || listed[nr - 1].address <= line.address;
+		if (listed[nr++].rank == NO_CODE)
+			continue;
+		nr_functions++;
+		if (is_named(&line, "_text"))
+			symtab->text_address = line.address;
+		else if (is_named(&line, "_stext"))
+			stext = line.address;
 	}
 	if (!symtab->text_address)
 		symtab->text_address = stext;
+	if (!is_sorted)
+		qsort(listed, nr, sizeof(*listed), compare_listed);
+	make_table(symtab, text_take, listed, nr);
+	free(listed);
 	if (!nr_functions) {
 		err_set(err,
 		        any_address || !size ?
@@ -96,23 +177,6 @@ struct symtab *kallsyms_parse(char *text_take, size_t size, struct err *err)
 		symtab_free(symtab);
 		return NULL;
 	}
-	ranges_sort(ranges);
-	for (size_t i = 0, next; i < ranges->nr; i = next) {
-		uint64_t start = ranges->at[i].start, after;
-
-		next = i + 1;
-		while (next < ranges->nr && ranges->at[next].start == start)
-			next++;
-		/* behind the last symbol of the list a page is all that may be its own */
-		after = next < ranges->nr ? ranges->at[next].start : (start | 4095) + 1;
-		for (size_t j = i; j < next; j++)
-			ranges->at[j].end = symtab->names[ranges->at[j].value].text ? start : after;
-	}
-	for (size_t i = 0; i < ranges->nr; i++)
-		if (ranges->at[i].start < ranges->at[i].end)
-			ranges->at[nr_kept++] = ranges->at[i];
-	ranges->nr = nr_kept;
-	symtab_finish(symtab);
 	return symtab;
 }
 

@@ -75,7 +75,7 @@ void ranges_sort(struct ranges *ranges)
 struct sweep {
 	struct ranges *ranges;
 	uint32_t *heap; /* indices into ranges->at, the winner first */
-	size_t nr, capacity, flat_capacity;
+	size_t nr, capacity;
 };
 
 static bool wins(const struct sweep *sweep, uint32_t a, uint32_t b)
@@ -120,23 +120,21 @@ static void pop(struct sweep *sweep)
 		sweep->heap[at] = last;
 }
 
-static void emit(struct sweep *sweep, uint64_t start, uint32_t value)
+void ranges_append(struct ranges *ranges, uint64_t start, uint32_t value)
 {
-	struct ranges *ranges = sweep->ranges;
-
 	if (ranges->nr_flat && ranges->starts[ranges->nr_flat - 1] == start) {
 		ranges->values[ranges->nr_flat - 1] = value;
 		return;
 	}
 	if (ranges->nr_flat && ranges->values[ranges->nr_flat - 1] == value)
 		return;
-	if (ranges->nr_flat >= sweep->flat_capacity) {
-		sweep->flat_capacity = sweep->flat_capacity ? sweep->flat_capacity * 2 :
-		                                              ranges->nr + ranges->nr / 2 + 2;
+	if (ranges->nr_flat >= ranges->flat_capacity) {
+		ranges->flat_capacity = ranges->flat_capacity ? ranges->flat_capacity * 2 :
+		                                                ranges->nr + ranges->nr / 2 + 16;
 		ranges->starts =
-		        mem_resize(ranges->starts, sweep->flat_capacity, sizeof(*ranges->starts));
+		        mem_resize(ranges->starts, ranges->flat_capacity, sizeof(*ranges->starts));
 		ranges->values =
-		        mem_resize(ranges->values, sweep->flat_capacity, sizeof(*ranges->values));
+		        mem_resize(ranges->values, ranges->flat_capacity, sizeof(*ranges->values));
 	}
 	ranges->starts[ranges->nr_flat] = start;
 	ranges->values[ranges->nr_flat++] = value;
@@ -152,7 +150,8 @@ static void close_until(struct sweep *sweep, uint64_t until)
 			return;
 		while (sweep->nr && sweep->ranges->at[sweep->heap[0]].end <= end)
 			pop(sweep);
-		emit(sweep, end, sweep->nr ? sweep->ranges->at[sweep->heap[0]].value : RANGES_NONE);
+		ranges_append(sweep->ranges, end,
+		              sweep->nr ? sweep->ranges->at[sweep->heap[0]].value : RANGES_NONE);
 	}
 }
 
@@ -187,7 +186,7 @@ void ranges_finish(struct ranges *ranges)
 	for (size_t i = 0; i < ranges->nr; i++) {
 		close_until(&sweep, ranges->at[i].start);
 		push(&sweep, (uint32_t)i);
-		emit(&sweep, ranges->at[i].start, ranges->at[sweep.heap[0]].value);
+		ranges_append(ranges, ranges->at[i].start, ranges->at[sweep.heap[0]].value);
 	}
 	close_until(&sweep, UINT64_MAX);
 	free(sweep.heap);

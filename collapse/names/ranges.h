@@ -30,7 +30,7 @@ struct ranges {
 
 	uint64_t *starts; /* flat: values[i] counts from starts[i] up to starts[i + 1] */
 	uint32_t *values;
-	size_t nr_flat;
+	size_t nr_flat, flat_capacity;
 
 	/* where to look: blocks[n] is the first of starts in the n-th block of addresses */
 	uint32_t *blocks;
@@ -45,7 +45,13 @@ void ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t va
 /* Sorts by start; equal starts stay as added. ranges_finish() does it too. */
 void ranges_sort(struct ranges *ranges);
 
-/* Makes the flat table. */
+/*
+ * For makers that know the flat table already: value (which may be RANGES_NONE)
+ * counts from start on. Starts must rise; an equal one takes the place of the last.
+ */
+void ranges_append(struct ranges *ranges, uint64_t start, uint32_t value);
+
+/* Makes the flat table, of what was added or appended. */
 void ranges_finish(struct ranges *ranges);
 
 /* The value that counts at the address, or RANGES_NONE. */

@@ -34,14 +34,26 @@ uint32_t symtab_add_text(struct symtab *symtab, struct slice text)
 	return symtab->nr_texts++;
 }
 
+/* The index of a new name. */
+static uint32_t add_name(struct symtab *symtab, uint32_t text, uint32_t offset)
+{
+	MEM_GROW(symtab->names, symtab->nr, symtab->capacity);
+	symtab->names[symtab->nr] = (struct symtab_name){.offset = offset, .text = (uint8_t)text};
+	return (uint32_t)symtab->nr++;
+}
+
 void symtab_add(struct symtab *symtab, uint64_t start, uint64_t end, uint32_t text, uint32_t offset,
                 uint32_t priority)
 {
 	if (start >= end || symtab->nr >= RANGES_NONE - 1)
 		return;
-	MEM_GROW(symtab->names, symtab->nr, symtab->capacity);
-	symtab->names[symtab->nr] = (struct symtab_name){.offset = offset, .text = (uint8_t)text};
-	ranges_add(&symtab->ranges, start, end, (uint32_t)symtab->nr++, priority);
+	ranges_add(&symtab->ranges, start, end, add_name(symtab, text, offset), priority);
+}
+
+void symtab_append(struct symtab *symtab, uint64_t start, uint32_t text, uint32_t offset)
+{
+	if (symtab->nr < RANGES_NONE - 1)
+		ranges_append(&symtab->ranges, start, add_name(symtab, text, offset));
 }
 
 static const char *name_text(const struct symtab *symtab, uint32_t index)
@@ -95,16 +107,12 @@ static size_t underscores(const char *name)
 	return nr;
 }
 
-/* < 0 where a is the worse name of the two. */
-static int compare_names(const struct symtab *symtab, const struct range *a, const struct range *b)
+int symtab_compare(const char *x, uint32_t rank_x, const char *y, uint32_t rank_y)
 {
-	const char *x, *y;
 	size_t nr_x, nr_y;
 
-	if (a->priority != b->priority)
-		return a->priority < b->priority ? -1 : 1;
-	x = name_text(symtab, a->value);
-	y = name_text(symtab, b->value);
+	if (rank_x != rank_y)
+		return rank_x < rank_y ? -1 : 1;
 	nr_x = underscores(x);
 	nr_y = underscores(y);
 	if (nr_x != nr_y)
@@ -116,8 +124,11 @@ static int compare_names(const struct symtab *symtab, const struct range *a, con
 	return strncmp(y, x, MAX_NAME);
 }
 
-/* How many symbols at one address are put in order; a file of lies has millions. */
-enum { MAX_ALIASES = 64 };
+static int compare_names(const struct symtab *symtab, const struct range *a, const struct range *b)
+{
+	return symtab_compare(name_text(symtab, a->value), a->priority, name_text(symtab, b->value),
+	                      b->priority);
+}
 
 /* Gives labels their ends, then finishes. */
 static void settle(struct symtab *symtab)
@@ -175,7 +186,7 @@ void symtab_finish(struct symtab *symtab)
 		while (next < ranges->nr && at[next].start == at[i].start)
 			next++;
 		/* insertion: runs are short */
-		for (size_t j = i + 1; j < MIN_OF(next, i + MAX_ALIASES); j++)
+		for (size_t j = i + 1; j < MIN_OF(next, i + SYMTAB_MAX_ALIASES); j++)
 			for (size_t k = j; k > i && compare_names(symtab, &at[k - 1], &at[k]) > 0;
 			     k--) {
 				struct range swap = at[k];

@@ -29,7 +29,8 @@ struct symtab_name {
 	uint8_t is_versioned;
 };
 
-enum { SYMTAB_MAX_TEXTS = 8 };
+/* How many symbols at one address are put in order; a file of lies has millions. */
+enum { SYMTAB_MAX_TEXTS = 8, SYMTAB_MAX_ALIASES = 64 };
 
 struct symtab {
 	struct ranges ranges; /* values are indices into names */
@@ -79,6 +80,15 @@ uint32_t symtab_add_text(struct symtab *symtab, struct slice text);
 /* The range [start, end) is called what stands at text + offset. */
 void symtab_add(struct symtab *symtab, uint64_t start, uint64_t end, uint32_t text, uint32_t offset,
                 uint32_t priority);
+
+/*
+ * For tables in order, without gaps: what stands at text + offset is the name
+ * from start on; ranges_append() ends it with RANGES_NONE, ranges_finish() the table.
+ */
+void symtab_append(struct symtab *symtab, uint64_t start, uint32_t text, uint32_t offset);
+
+/* < 0 where x is the worse one of two names of one address. */
+int symtab_compare(const char *x, uint32_t rank_x, const char *y, uint32_t rank_y);
 
 /* Where priorities are ranks: the best of the names of one start wins, later starts win. */
 void symtab_finish(struct symtab *symtab);
