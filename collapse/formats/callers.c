@@ -49,7 +49,8 @@ struct slice slice_trim(struct slice s)
 struct slice slice_from(struct slice s, size_t at)
 {
 	at = MIN_OF(at, s.size);
-	return (struct slice){s.at + at, s.size - at};
+	/* of no bytes nothing may be counted from, not even 0 */
+	return at ? (struct slice){s.at + at, s.size - at} : s;
 }
 
 bool slice_ends(struct slice s, const char *suffix)
