@@ -272,6 +272,38 @@ static void describe(const struct member *members, unsigned nr,
 
 /* ---- the format ---- */
 
+/* What perf script and perf report print with -D: each record in hexadecimal. */
+static bool is_dump(struct slice head)
+{
+	return head_has(head, "]: event: ") && head_has(head, "\n. ... raw event: size ");
+}
+
+static int refuse_dump(struct input *in, struct err *err)
+{
+	struct slice head;
+
+	if (input_peek(in, 4096, &head.at, &head.size, err) < 0)
+		return -1;
+	head.size = MIN_OF(head.size, (size_t)4096);
+	if (!is_dump(head))
+		return 0;
+	return err_set(err, "this is a dump of records as perf prints with -D; give the recording "
+	                    "itself, or what 'perf script' prints without -D");
+}
+
+static void note_deferred(struct member *members, unsigned nr, struct format_report *report)
+{
+	uint64_t nr_deferred = 0;
+
+	for (unsigned i = 0; i < nr; i++)
+		nr_deferred += textin_fold_deferred(members[i].fold);
+	if (nr_deferred)
+		snprintf(report->incomplete, sizeof(report->incomplete),
+		         "user frames in records of their own are left out: %llu; 'perf script' "
+		         "joins them without --no-merge-callchains",
+		         (unsigned long long)nr_deferred);
+}
+
 /* The first event is known once a sample was met: until then chunks go one by one. */
 static int fold_first(struct member *member)
 {
@@ -296,6 +328,10 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 	uint64_t bad_line = report->nr_bad ? 0 : UINT64_MAX; /* an input before had the first */
 	int result;
 
+	if (refuse_dump(in, err) < 0) {
+		free(members);
+		return -1;
+	}
 	pthread_mutex_init(&team.lock, NULL);
 	members[0] = (struct member){.team = &team, .fold = textin_fold_new(options, folder)};
 	result = fold_first(&members[0]);
@@ -326,8 +362,10 @@ static int perf_parse(struct input *in, struct folder *folder, const struct form
 		if (i && !merge_folder(folder, textin_fold_folder(members[i].fold), err))
 			result = -1;
 	}
-	if (result == 0)
+	if (result == 0) {
 		describe(members, nr_started, options, header, report);
+		note_deferred(members, nr_started, report);
+	}
 	for (unsigned i = 0; i < nr_started; i++) {
 		textin_fold_free(members[i].fold);
 		buf_release(&members[i].copy);
@@ -345,6 +383,8 @@ static int perf_detect(struct slice head, bool is_all)
 	int score = 0;
 
 	(void)is_all;
+	if (is_dump(head))
+		return 60;
 	for (int i = 0; i < 500 && at < end; i++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		struct slice line = {at, (size_t)((newline ? newline : end) - at)};
@@ -360,7 +400,8 @@ static int perf_detect(struct slice head, bool is_all)
 			continue;
 		is_indented = line.at[0] == ' ' || line.at[0] == '\t';
 		has_module = line.at[line.size - 1] == ')';
-		is_frame = textin_is_address(line) && (is_indented || has_module);
+		is_frame = textin_is_address(line) && (is_indented || has_module) &&
+		           !textin_is_header(line);
 		if (after_header && has_stamp && (is_frame || (line.at[0] == '\t' && has_module)))
 			return 90;
 		if (after_header && is_frame)
@@ -373,8 +414,10 @@ static int perf_detect(struct slice head, bool is_all)
 			after_header = header.tid.size != 0;
 		}
 		has_stamp = header.has_stamp;
-		if (has_stamp &&
-		    (header.event.size || memmem(line.at, line.size, "PERF_RECORD_", 12)))
+		if ((has_stamp &&
+		     (header.event.size || memmem(line.at, line.size, "PERF_RECORD_", 12))) ||
+		    (after_header && (has_stamp || has_module) &&
+		     textin_inline_frame(header.rest).size))
 			score = MAX_OF(score, 60);
 	}
 	return score;

@@ -31,11 +31,17 @@ struct textin_header {
 };
 
 /*
- * Fills *header where the line has a time stamp, or at least ends in an event
- * name; false for all other lines. Comm and ids are left to
+ * Fills *header where the line has a time stamp, or else an event or a frame
+ * behind ids; false for all other lines. Comm and ids are left to
  * textin_header_left().
  */
 bool textin_header(struct slice line, struct textin_header *header);
+
+/*
+ * Surely a header although it begins like a frame, with a hexadecimal comm or
+ * ids: a stamp, an event or a frame is behind them.
+ */
+bool textin_is_header(struct slice line);
 
 /* Reads comm and ids from `left`. */
 void textin_header_left(struct textin_header *header);
@@ -46,14 +52,16 @@ void textin_plain_header(struct slice line, struct textin_header *header);
 /* What stackcollapse-perf.pl takes for comm, pid and tid; false: it takes nothing. */
 bool textin_header_compat(struct slice line, struct textin_header *header);
 
-/* Begins with a word of hexadecimal digits, perhaps behind blanks. */
+/* Begins with a word of hexadecimal digits, perhaps behind blanks, and a blank or nothing. */
 bool textin_is_address(struct slice line);
-
-/* A time stamp is in the line. */
-bool textin_has_stamp(struct slice line);
 
 /* The frame that stands on a header's own line, or size 0. */
 struct slice textin_inline_frame(struct slice rest);
+
+/* ---- records and messages (textin_message.c) ---- */
+
+/* The line is one of perf's own; *nr_lost grows by what it says was lost. */
+bool textin_message(struct slice line, uint64_t *nr_lost);
 
 /* ---- names (textin_name.c) ---- */
 
@@ -120,6 +128,9 @@ const struct format_report *textin_fold_report(const struct textin_fold *fold);
 
 /* Chunk, and line in it from 1, of what the report quotes as bad first. */
 void textin_fold_bad(const struct textin_fold *fold, size_t *chunk, uint64_t *line);
+
+/* Records with the user's part of a stack, parted from its sample, that were passed over. */
+uint64_t textin_fold_deferred(const struct textin_fold *fold);
 
 const struct textin_event *textin_fold_events(const struct textin_fold *fold, size_t *nr);
 

@@ -3,7 +3,6 @@
 
 #include "collapse/formats/block16.h"
 #include "share/mem.h"
-#include "share/num.h"
 
 /*
  * Lines repeat, and so do stacks: direct-mapped caches of fixed size answer
@@ -58,8 +57,10 @@ struct line {
 
 /* What the header of the sample at hand said. */
 enum state {
-	STATE_NONE,   /* between samples */
-	STATE_HEADER, /* behind a header, no frame yet */
+	STATE_NONE,    /* between samples */
+	STATE_MESSAGE, /* behind a record or a message: what is indented belongs to it */
+	STATE_HEADER,  /* behind a header, no frame yet */
+	STATE_INLINE,  /* its frame, or an address that it tells, was on its own line */
 	STATE_FRAMES,
 	STATE_SKIP, /* in a sample that is left out */
 };
@@ -70,6 +71,7 @@ struct sample {
 	struct line *lines; /* innermost first */
 	size_t nr_lines, lines_capacity;
 	bool is_java, is_whole;
+	bool is_tabbed; /* its frames begin with a tab */
 };
 
 struct textin_fold {
@@ -78,6 +80,7 @@ struct textin_fold {
 	struct format_report report;
 	size_t chunk, bad_chunk;     /* places among the texts */
 	uint64_t nr_lines, bad_line; /* in them */
+	uint64_t nr_deferred;
 	enum state state;
 
 	/*
@@ -227,6 +230,22 @@ static uint64_t hash_without_offset(const char *at, size_t size)
 	                hash_bytes(open, size - (size_t)(open - at)));
 }
 
+static bool ends_inlined(const char *at, size_t size)
+{
+	return size > INLINED_SIZE && memcmp(at + size - INLINED_SIZE, INLINED, INLINED_SIZE) == 0;
+}
+
+/* With -F srcline the mark is on the line below. */
+static bool is_inlined(const struct line *line)
+{
+	return ends_inlined(line->at, line->size) || ends_inlined(line->srcline_at, line->srcline);
+}
+
+static size_t cut_inlined(const char *at, size_t size)
+{
+	return size - (ends_inlined(at, size) ? INLINED_SIZE : 0);
+}
+
 /* The node of one line's frames below `node`. */
 static uint32_t add_line(struct textin_fold *fold, uint32_t node, const struct sample *sample,
                          const struct line *line)
@@ -234,16 +253,19 @@ static uint32_t add_line(struct textin_fold *fold, uint32_t node, const struct s
 	uint64_t key = hash_without_offset(line->at + line->address, line->size - line->address) +
 	               sample->is_java + (line->is_function ? FUNCTION_KEY : 0);
 	struct name_slot *named = &fold->names[key & (NAME_SLOTS - 1)];
+	struct slice frame = {line->at, line->size}, srcline = {line->srcline_at, line->srcline};
 	uint32_t names[TEXTIN_NAMES_MAX];
 	size_t nr;
 
 	if (named->key == key && !line->srcline)
 		return folder_child(fold->folder, node, named->name);
-	nr = textin_names(
-	        fold->folder, &fold->options,
-	        (struct slice){line->at, line->size - (line->is_function ? INLINED_SIZE : 0)},
-	        (struct slice){line->srcline_at, line->srcline},
-	        sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0}, names);
+	if (line->is_function) {
+		frame.size = cut_inlined(frame.at, frame.size);
+		srcline.size = cut_inlined(srcline.at, srcline.size);
+	}
+	nr = textin_names(fold->folder, &fold->options, frame, srcline,
+	                  sample->is_java ? (struct slice){"java", 4} : (struct slice){"", 0},
+	                  names);
 	for (size_t i = 0; i < nr; i++)
 		node = folder_child(fold->folder, node, names[i]);
 	if (nr == 1 && !line->srcline)
@@ -310,12 +332,6 @@ static bool count_before(struct textin_fold *fold, struct err *err)
 	return true;
 }
 
-static bool is_inlined(const struct line *line)
-{
-	return line->size > INLINED_SIZE &&
-	       memcmp(line->at + line->size - INLINED_SIZE, INLINED, INLINED_SIZE) == 0;
-}
-
 static struct slice address_of(const struct line *line)
 {
 	struct slice word = {line->at, 0};
@@ -378,12 +394,17 @@ static bool is_truncated(const struct sample *sample)
 	return nr == MAX_STACK;
 }
 
+static bool is_in_sample(const struct textin_fold *fold)
+{
+	return fold->state != STATE_NONE && fold->state != STATE_MESSAGE;
+}
+
 static bool end_sample(struct textin_fold *fold, struct err *err)
 {
 	struct sample *sample = &fold->now, swap;
 	const bool is_compat = fold->options.flamegraph_compat;
 
-	if (fold->state == STATE_HEADER || fold->state == STATE_FRAMES) {
+	if (is_in_sample(fold) && fold->state != STATE_SKIP) {
 		if (UNLIKELY(sample->nr_lines >= MAX_STACK) && !is_compat && is_truncated(sample))
 			sample->root = folder_child(fold->folder, sample->root, fold->truncated);
 		if (!sample->nr_lines && !(is_compat && sample->root))
@@ -397,6 +418,7 @@ static bool end_sample(struct textin_fold *fold, struct err *err)
 		fold->now = swap;
 	}
 	fold->now.nr_lines = 0;
+	fold->now.is_tabbed = false;
 	fold->state = STATE_NONE;
 	return true;
 }
@@ -466,6 +488,7 @@ static const char *push_plain(struct textin_fold *fold, const char *at, const ch
 	else
 		line->hash = hash_u64(block.low ^ hash, block.high + hash + feed);
 	line->hash += sample->is_java;
+	sample->is_tabbed = true;
 	return at + feed + 1;
 }
 
@@ -516,7 +539,7 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 	fold->state = STATE_HEADER;
 	if (frame.size) {
 		push_frame(fold, frame);
-		fold->state = STATE_FRAMES;
+		fold->state = STATE_INLINE;
 	}
 	return true;
 }
@@ -537,68 +560,11 @@ static void read_comment(struct textin_fold *fold, struct slice line)
 	}
 }
 
-static uint64_t number_after(struct slice line, const char *word)
-{
-	const char *at = memmem(line.at, line.size, word, strlen(word));
-	const char *end = line.at + line.size, *from;
-	uint64_t value;
-
-	if (!at)
-		return 0;
-	for (from = at += strlen(word); at < end && *at >= '0' && *at <= '9';)
-		at++;
-	return num_parse_u64(from, (size_t)(at - from), &value) == 0 ? value : 0;
-}
-
-/* Records and messages of perf; true where the line is one. */
-static bool read_message(struct textin_fold *fold, struct slice line)
-{
-	static const char *const messages[] = {
-	        "instruction trace error",
-	        "Was the 'perf record' command",
-	        "[ perf record:",
-	        "Warning:",
-	        "WARNING:",
-	        "Check IO/CPU overload",
-	        "Processed ",
-	        "Invalid ",
-	        "Can't ",
-	        "Cannot ",
-	        "Failed to ",
-	        "failed to ",
-	        "addr2line:",
-	        "BFD:",
-	        "cmd__addr2line",
-	        "maps__",
-	        "Samples for '",
-	        "unexpected end of event stream",
-	        "Lost ",
-	        "--",
-	};
-
-	if (memmem(line.at, line.size, "PERF_RECORD_", 12)) {
-		fold->report.nr_lost += number_after(line, "PERF_RECORD_LOST lost ") +
-		                        number_after(line, "PERF_RECORD_LOST_SAMPLES lost ");
-		return true;
-	}
-	while (line.size && (*line.at == ' ' || *line.at == '\t')) {
-		line.at++;
-		line.size--;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(messages); i++) {
-		if (!slice_starts(line, messages[i]))
-			continue;
-		fold->report.nr_lost += number_after(line, "and lost ");
-		return true;
-	}
-	return false;
-}
-
 static void read_srcline(struct textin_fold *fold, struct slice line)
 {
 	struct line *last = &fold->now.lines[fold->now.nr_lines - 1];
 
-	if (!fold->options.srcline || last->srcline)
+	if (last->srcline || !(fold->options.srcline || ends_inlined(line.at, line.size)))
 		return;
 	last->srcline_at = line.at;
 	last->srcline = (uint32_t)MIN_OF(line.size, (size_t)4096);
@@ -612,40 +578,70 @@ static bool is_placeholder_frame(struct slice line)
 	       line.at[line.size - 1] == ')' && memmem(line.at, line.size, " (", 2);
 }
 
+/* A line that begins with an address is a frame, or a header without comm. */
+static bool is_frame(const struct textin_fold *fold, struct slice line)
+{
+	const bool is_indented = line.at[0] == ' ' || line.at[0] == '\t';
+
+	return textin_is_address(line) && !(fold->now.is_tabbed && line.at[0] != '\t') &&
+	       (is_indented || line.at[line.size - 1] == ')' || is_in_sample(fold)) &&
+	       !textin_is_header(line);
+}
+
 static bool read_line(struct textin_fold *fold, struct slice line, struct err *err)
 {
 	const bool is_indented = line.at[0] == ' ' || line.at[0] == '\t';
-	const bool in_sample = fold->state != STATE_NONE;
+	const bool in_sample = is_in_sample(fold);
 	bool is_header, is_message = false;
 	struct textin_header header;
 
-	if (line.at[0] == '#') {
+	/* a comm may begin like a comment, "# key : value" */
+	if (line.at[0] == '#' &&
+	    !(textin_header(line, &header) && (header.has_stamp || line.at[1] != ' '))) {
 		read_comment(fold, line);
 		return true;
 	}
-	if (textin_is_address(line) && (line.at[0] == '\t' || !textin_has_stamp(line)) &&
-	    (is_indented || line.at[line.size - 1] == ')' || in_sample)) {
+	if (is_frame(fold, line)) {
 		if (fold->state == STATE_SKIP)
 			return true;
-		if (fold->state == STATE_NONE) {
+		if (!in_sample) {
 			/* no header at all: -F ip,sym,dso */
 			header = (struct textin_header){.period = 1, .left = {"", 0}};
 			begin_sample(fold, &header, line);
 		}
+		/* with a call chain below it the address was no frame */
+		if (fold->state == STATE_INLINE)
+			fold->now.nr_lines = 0;
 		push_frame(fold, line);
+		fold->now.is_tabbed = line.at[0] == '\t';
 		fold->state = STATE_FRAMES;
 		return true;
 	}
 	is_header = textin_header(line, &header);
+	/* behind a call chain: registers, addresses, branches */
+	if (!header.has_stamp && (line.at[0] == '\t' || (fold->now.is_tabbed && is_indented)))
+		is_header = line.at[0] == ' ' && header.event.size && textin_is_header(line);
 	if (!(is_header && header.has_stamp) || slice_starts(header.event, "PERF_RECORD_") ||
 	    slice_starts(header.rest, "PERF_RECORD_"))
-		is_message = read_message(fold, line);
+		is_message = textin_message(line, &fold->report.nr_lost);
 	/* a record among the lines of a sample ends it */
-	if (is_message)
-		return fold->state == STATE_NONE || !fold->now.nr_lines || end_sample(fold, err);
+	if (is_message) {
+		if (fold->now.nr_lines && !end_sample(fold, err))
+			return false;
+		if (fold->state == STATE_NONE)
+			fold->state = STATE_MESSAGE;
+		return true;
+	}
+	if (is_header && slice_starts(header.event, "DEFERRED CALLCHAIN")) {
+		fold->nr_deferred++;
+		if (!end_sample(fold, err))
+			return false;
+		fold->state = STATE_SKIP;
+		return true;
+	}
 	if (is_header)
 		return end_sample(fold, err) && begin_sample(fold, &header, line);
-	if (fold->state == STATE_SKIP)
+	if (fold->state == STATE_SKIP || (fold->state == STATE_MESSAGE && is_indented))
 		return true;
 	if (in_sample && is_placeholder_frame(line)) {
 		push_frame(fold, line);
@@ -669,7 +665,7 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 static bool empty_line(struct textin_fold *fold, struct err *err)
 {
 	/* behind a header it may stand before the frames as well as after none */
-	if (fold->state == STATE_HEADER || fold->state == STATE_NONE)
+	if (fold->state == STATE_HEADER)
 		return true;
 	return end_sample(fold, err);
 }
@@ -736,6 +732,11 @@ void textin_fold_bad(const struct textin_fold *fold, size_t *chunk, uint64_t *li
 {
 	*chunk = fold->bad_chunk;
 	*line = fold->bad_line;
+}
+
+uint64_t textin_fold_deferred(const struct textin_fold *fold)
+{
+	return fold->nr_deferred;
 }
 
 const struct textin_event *textin_fold_events(const struct textin_fold *fold, size_t *nr)

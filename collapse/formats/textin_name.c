@@ -212,11 +212,18 @@ static size_t plain_names(struct folder *folder, const struct format_options *op
 	struct buf name = {0};
 	size_t nr = 0;
 
+	/* with -F srcline the mark is there */
+	parts.inlined = parts.inlined || ends_with(srcline, " (inlined)");
 	if (parts.inlined && !options->inlines)
 		return 0;
 	if (parts.inlined)
 		mark = "_[i]";
 	srcline = options->srcline ? clean_srcline(srcline) : (struct slice){NULL, 0};
+	/* in place of user frames that are in a record of their own */
+	if (slice_equals(left, "(cookie)") && slice_equals(parts.module, "[unknown]")) {
+		names[0] = folder_name(folder, "[truncated]", 11);
+		return 1;
+	}
 	if (!left.size || slice_equals(left, "[unknown]")) {
 		add_unknown(&name, parts.module, parts.address);
 		if (options->addresses && parts.module.size)

@@ -111,6 +111,46 @@ folds "trace fields" \
 	'app 1 [000] 10.000000: sched:sched_switch: prev_comm=app prev_pid=1 ==> next_comm=b\n\t1 a (/b)\n\n' 'app;a 1'
 folds "branches below the frames" \
 	'app 1 [000] 10.000000: 1 cycles:\n\t1 a (/b)\n 0x4005d0/0x4005e0/P/-/-/0  0x1/0x2/M/-/-/0 \n\n' 'app;a 1'
+# without time stamps; perf pads ids to 5 or 7 columns and periods to 10
+folds "comm that ends in a number, id and period" \
+	'foo 123 13695    2004008 cycles: \n\t1 a (/b)\n\n' 'foo 123;a 2004008' $p
+folds "comm that ends in a number, id alone" 'foo 123 13695 cycles: \n\t1 a (/b)\n\n' 'foo 123;a 1'
+folds "neither time nor event" 'foo 123 13695/13695    2004008 \n\t1 a (/b)\n\n' 'foo 123;a 2004008' $p
+folds "ids alone are no frame" ' 1906 cycles: \n\t1 a (/b)\n\n 1906 cycles: \n\t1 c (/b)\n\n' 'a 1\nc 1'
+folds "comm like a time stamp" \
+	'1.000000:  1855 22558.778118:    2004008 cpu-clock: \n\t1 a (/b)\n\n' '1.000000:;a 1' --event cpu-clock
+folds "comm like a comment" '#hash  1855 22558.778118: 1 cycles: \n\t1 a (/b)\n\n# hash  1855 22558.778118: 1 cycles: \n\t1 a (/b)\n\n' '# hash;a 1\n#hash;a 1'
+folds "comm of hexadecimal digits, payload in brackets" \
+	'deadbeef  9498 [000] raw_syscalls:sys_enter: NR 231 (0, ff)\n\t1 a (/b)\n\ndeadbeef  9498 [000] raw_syscalls:sys_enter: NR 60 (0, ff)\n\t1 a (/b)\n\n' 'deadbeef;a 2'
+# without call chains the frame is on the line of the header, among other columns
+folds "no chain, no time" \
+	'        deadbeef 13769/13769 [000]    2004008 cpu-clock:      5567118df20f burn+0x3e (/bin/w)\n         foo 123   269/269   [000]          8 cpu-clock:  ffffffff821ef666 k+0x46 ([kernel.kallsyms])\n' \
+	'deadbeef;burn 2004008\nfoo 123;k_[k] 8' $p
+folds "no chain, no time, no event, no module" \
+	'        cafe b a 13769/13769 [000]    2004008      5567118df20f burn+0x3e\n             foo   269/269   [000]          8  ffffffff821ef666 k+0x46\n' \
+	'cafe b a;burn 2004008\nfoo;k 8' $p --from perf-script
+folds "no chain: addresses of data, weights, registers, pages" \
+	'             app   269 [000] 10.000000:          8 page-faults:     7f55a0001000 data+0x1 (/lib/d.so)        1e05080021 |OP N/A|LVL N/A               3     5567118df20f burn+0x3e (/bin/w) ABI:2    SP:0x7ffd546ce9e0               0 N/A 2M\n' 'app;burn 8' $p
+folds "chain: an address of data is no frame" \
+	'app   269 [000] 10.000000:          8 page-faults:     7f55a0001000 data+0x1 (/lib/d.so)\n\t    5567118df20f burn+0x3e (/bin/w)\n ABI:2    SP:0x7ffd546ce9e0    IP:0x5567118df20f\n       1e05080021 4K 4K\n\n' 'app;burn 8' $p
+folds "no chain: trace fields before the frame" \
+	'             app   269 [000] 10.000000: sched:sched_switch: prev_comm=app prev_pid=1 ==> next_comm=b next_prio=120  ffffffff821fb643 __schedule+0x23 ([kernel.kallsyms])\n' 'app;__schedule_[k] 1'
+folds "branches as instructions are no frames" \
+	'app 1 [000] 10.000000: 9 cycles: \n\t    7f0000000000 foo+0x1 (/bin/x)\n\tstd::f(int, char)+0x1:\n\t00007f0000000000\tinsn: 48 89 e5\n\t00007f0000000004\tjmp 0x7f00  # PRED 3 cycles [3]\n\n' 'app;foo 9' $p
+folds "source lines tell what was inlined" \
+	'app 1 [000] 10.000000: 9 cycles: \n\t1211 b+0x1\n  x.h:3 (inlined)\n\t1211 main+0x1 (/bin/x)\n  x.c:10\n\n' 'app;main;b_[i] 1'
+folds "source code below frames" \
+	'app 1 10.000000: 9 cycles: \n\t1211 b+0x1 (/b)\n\n|10       for (;;)\n|11       }\napp 1 10.000000: 9 cycles: \n\t1211 b+0x1 (/b)\n\n' 'app;b 2'
+folds "records of several lines" \
+	'app 1 [000] 0.000000: PERF_RECORD_NAMESPACES 7/7 - nr_namespaces: 7\n\t\t[0/net: 4/0xeffffff9, 1/uts: 4/0xeffffffe, \n\t\t 4/user: 4/0xeffffffd]\napp 1 10.000000: 9 cycles: \n\t1211 b+0x1 (/b)\n\n' 'app;b 1'
+folds "time of day, guests, build-ids" \
+	'VM: 4321 VCPU:001 app 1 [000] 2026-01-02 10:00:00.123456 10.000000: 9 cycles: \n\t1 b+0x1 (/b <0123456789abcdef>)\n\n' 'app;b 1'
+printf 'app 1 10.000000: 9 cycles: \n\tffff k ([kernel.kallsyms])\n\tb6 (cookie) ([unknown])\n\napp 1 10.000000: DEFERRED CALLCHAIN [cookie: b6]\n\t7f00 m (/l)\n\n' >"$work/deferred"
+check "deferred user frames: a sample counts once" \
+	test "$(collapse --no-header "$work/deferred" 2>/dev/null)" = 'app;[truncated];k_[k] 1'
+expect "deferred user frames: what is left out is said" 1 'left out: 1; .*merge-callchains' collapse "$work/deferred"
+printf '\n0x108@perf.data [0x50]: event: 69\n.\n. ... raw event: size 80 bytes\n.  0000:  45 00 00 00\n' >"$work/dump"
+expect "a dump of records is named" 2 'as perf prints with -D' collapse "$work/dump"
 recursive='app 1 10.000000: 3 cycles:\n\t1 b (/b)\n\t1 a (/b)\n\t1 a (/b)\n\t1 a (/b)\n\napp 1 10.000000: 2 cycles:\n\t1 b (/b)\n\t1 a (/b)\n\t1 b (/b)\n\t1 a (/b)\n\n'
 folds "B39 recursion folded, direct" "$recursive" 'app;a;b 3\napp;a;b;a;b 2' $p --fold-recursion direct
 folds "B39 recursion folded, cycles" "$recursive" 'app;a;b 5' $p --fold-recursion cycles
