@@ -272,6 +272,21 @@ static bool is_folder(const char *path)
 	return strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static bool is_recording(const char *path)
+{
+	struct stat st;
+	char head[8];
+	FILE *file;
+	bool is_known;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(file = fopen(path, "rbe")))
+		return false;
+	is_known = fread(head, 1, sizeof(head), file) == sizeof(head) &&
+	           reader_knows((struct slice){head, sizeof(head)});
+	fclose(file);
+	return is_known;
+}
+
 /*
  * One file of an archive: all of it or, where it cannot be decoded to its end,
  * nothing but a warning.
@@ -400,14 +415,21 @@ static int begin_archive(struct run *run, struct err *err)
 
 /* ---- all inputs ---- */
 
-/* A folder is a recording of uftrace, or else an archive. */
+/* A folder is a recording of perf or of uftrace, or else an archive. */
 static int fold_folder(struct run *run, const char *path, struct output *out, struct err *err)
 {
 	const struct format *from = run->options.from;
-	char **threads;
-	size_t nr = uftracedir_threads(path, &threads);
+	char **threads, *data = mem_printf("%s/data", path);
+	bool is_perf = is_recording(data);
+	size_t nr;
 	int result = 0;
 
+	if (is_perf)
+		result = fold_input(run, data, out, err);
+	free(data);
+	if (is_perf)
+		return result;
+	nr = uftracedir_threads(path, &threads);
 	if (!nr)
 		return fold_archive(run, path, err);
 	run->options.from = format_by_name("uftrace");

@@ -41,6 +41,8 @@ struct recording {
 	/* the default choice is open while the first event has no samples: */
 	const struct event *first_choice; /* or NULL */
 
+	uint64_t lost_records, lost_sums; /* of the kernel, of the tool */
+
 	uint64_t first_time, last_time; /* of counted samples */
 	uint64_t *cpus;                 /* bits: seen in samples */
 	size_t nr_cpu_words, nr_cpus;
@@ -350,7 +352,22 @@ static void take_deferred(struct recording *rec, const struct record *record)
 	free(ips);
 }
 
-static void take_lost(struct recording *rec, const struct record *record)
+/*
+ * What was lost is told twice where perf record 6.1 and later wrote the file: by
+ * the kernel, in a record where the next one had room again, and at the end by
+ * the tool, as a sum of each event (PERF_FORMAT_LOST) in a record without a
+ * time. The larger of the two counts: what is lost last, no record tells.
+ */
+static void count_lost(struct recording *rec, uint64_t nr, bool is_sum)
+{
+	uint64_t before = MAX_OF(rec->lost_records, rec->lost_sums);
+
+	*(is_sum ? &rec->lost_sums : &rec->lost_records) += nr;
+	rec->report->nr_lost += MAX_OF(rec->lost_records, rec->lost_sums) - before;
+}
+
+static void take_lost(struct recording *rec, const struct record *record,
+                      const struct event *of_record, uint64_t time)
 {
 	struct perfrec_cursor c = reader_body(rec->reader, record);
 	struct event *event = NULL;
@@ -363,9 +380,17 @@ static void take_lost(struct recording *rec, const struct record *record)
 		rec->report->nr_bad++;
 		return;
 	}
-	rec->report->nr_lost += nr;
+	/* not lost: the recorder was told to filter them out */
+	if (record->type == PERF_RECORD_LOST_SAMPLES && record->misc & PERFREC_MISC_LOST_BPF)
+		return;
 	if (event)
 		event->nr_lost += nr;
+	if (record->type == PERF_RECORD_LOST)
+		count_lost(rec, nr, false);
+	else if (!time && of_record && of_record->attr.read_format & PERFREC_FORMAT_LOST)
+		count_lost(rec, nr, true);
+	else
+		rec->report->nr_lost += nr;
 }
 
 /* ---- intervals ---- */
@@ -461,7 +486,7 @@ static void take_in_turn(void *ctx, const struct record *record, struct event *e
 		break;
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
-		take_lost(rec, record);
+		take_lost(rec, record, event, time);
 		break;
 	case PERF_RECORD_THROTTLE:
 		rec->report->nr_throttled++;

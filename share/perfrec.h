@@ -29,6 +29,9 @@ enum {
 	PERFREC_CALLCHAIN_DEFERRED = 22, /* 6.19: u64 cookie, u64 nr, u64 ips[nr] */
 };
 
+#define PERFREC_FORMAT_LOST   (1u << 4)  /* 6.0, in read_format */
+#define PERFREC_MISC_LOST_BPF (1u << 15) /* of LOST_SAMPLES by perf 6.6: a filter dropped them */
+
 #define PERFREC_CONTEXT_USER_DEFERRED ((uint64_t)-640) /* the next entry is a cookie */
 
 /* Record types that the perf tool adds. */
@@ -58,7 +61,8 @@ enum {
 	PERFREC_SCHEDSTAT_DOMAIN = 86,
 	PERFREC_NR_TYPES, /* one above the highest known here */
 
-	PERFREC_SIMPLEPERF = 32768, /* and above: size has its high 16 bits in misc */
+	PERFREC_SIMPLEPERF = 32768,          /* and above: size has its high 16 bits in misc */
+	PERFREC_SIMPLEPERF_EVENT_ID = 32774, /* u64 nr, nr times: u64 index of an attr, u64 id */
 };
 
 /* EVENT_UPDATE kinds. */

@@ -272,10 +272,10 @@ struct event *events_of_record(struct events *events, const uint8_t *at, uint32_
 	if (offset && events->nr_ids && word_at(at, size, offset, swap, &id)) {
 		struct event *found = events_by_id(events, id);
 
-		/* side records that a tool made up carry id 0 */
+		/* what a tool made up carries id 0, and belongs to the first event */
 		if (found)
 			event = found;
-		else if (is_sample && events->nr > 1)
+		else if (is_sample && events->nr > 1 && id)
 			return NULL;
 	}
 	offset = time_offset(event->attr.sample_type, is_sample);

@@ -110,6 +110,54 @@ static void read_build_ids(struct reader *reader, struct perfrec_cursor c)
 	}
 }
 
+/* "NAME,TYPE,CONFIG" lines; names of their own only for what perf has no name for. */
+static void read_event_types(struct reader *reader, struct slice text)
+{
+	const char *at = text.at, *end = text.at + text.size;
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		struct slice line = {at, (size_t)((newline ? newline : end) - at)};
+		const char *comma = memchr(line.at, ',', line.size);
+		unsigned long long type, config;
+		char numbers[64];
+
+		at = newline ? newline + 1 : end;
+		if (!comma)
+			continue;
+		snprintf(numbers, sizeof(numbers), "%.*s", (int)(line.at + line.size - comma),
+		         comma);
+		if (sscanf(numbers, ",%llu,%llu", &type, &config) != 2)
+			continue;
+		for (size_t i = 0; i < reader->events.nr; i++) {
+			struct event *event = reader->events.at[i];
+
+			if (event->attr.type == type && event->attr.config == config &&
+			    (type == PERF_TYPE_TRACEPOINT || type >= PERF_TYPE_RAW) &&
+			    !event->is_named)
+				event_set_name(event,
+				               (struct slice){line.at, (size_t)(comma - line.at)});
+		}
+	}
+}
+
+/* simpleperf's META_INFO: keys and values, each with its NUL. */
+static void read_meta(struct reader *reader, struct perfrec_cursor c)
+{
+	while (c.at < c.end) {
+		struct slice key = perfrec_text(&c), value;
+
+		if (!perfrec_bytes(&c, key.size + 1))
+			return;
+		value = perfrec_text(&c);
+		perfrec_bytes(&c, MIN_OF(value.size + 1, (size_t)(c.end - c.at)));
+		if (slice_equals(key, "event_type_info"))
+			read_event_types(reader, value);
+		else if (slice_equals(key, "simpleperf_version"))
+			set_text(&reader->version, value);
+	}
+}
+
 void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 {
 	uint32_t online;
@@ -165,6 +213,7 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 		break;
 	case PERFREC_FEAT_SIMPLEPERF_META:
 		reader->is_simpleperf = true;
+		read_meta(reader, c);
 		break;
 	}
 }

@@ -6,6 +6,7 @@
 #include "share/mem.h"
 
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
 #define PLAIN_CHUNK ((size_t)512 * 1024)
@@ -14,14 +15,16 @@
 #define KEEP_BEHIND ((uint64_t)16 << 20)
 #define TELL_EVERY  ((uint64_t)1 << 20)
 
+/* One stretch of records; a recording in a folder has several. */
 struct reader_state {
+	struct input *in; /* borrowed in the first, owned in the others */
 	/* a mapped or spooled input: everything; else base is NULL */
 	const uint8_t *base;
 	uint64_t at, end; /* of the records, in base; in a stream at only counts */
 	uint64_t told;    /* where the input was last told of */
 
 	uint64_t skip; /* bytes of the stream handed out by the last call */
-	bool is_stopped;
+	bool is_stopped, is_done;
 
 	ZSTD_DStream *zstd;
 	ZSTD_inBuffer coded; /* of the COMPRESSED record being read */
@@ -63,7 +66,7 @@ static bool peek(struct reader *reader, size_t want, const uint8_t **at, size_t 
 		*got = (size_t)MIN_OF(want, s->end - s->at);
 		return true;
 	}
-	if (input_peek(reader->in, want, &text, got, &err) < 0) {
+	if (input_peek(s->in, want, &text, got, &err) < 0) {
 		damaged(reader, "%s", err.text);
 		return false;
 	}
@@ -77,10 +80,10 @@ static void skip(struct reader *reader, size_t size)
 
 	s->at += size;
 	if (!s->base) {
-		input_skip(reader->in, size);
+		input_skip(s->in, size);
 	} else if (s->at > s->told + TELL_EVERY) {
 		s->told = s->at;
-		input_reached(reader->in, (const char *)s->base + s->at,
+		input_reached(s->in, (const char *)s->base + s->at,
 		              (const char *)s->base + s->at - MIN_OF(s->at, KEEP_BEHIND));
 	}
 }
@@ -182,6 +185,84 @@ static void read_features(struct reader *reader, struct slice all, struct sectio
 	}
 }
 
+/* ---- a recording in a folder ---- */
+
+static struct reader_state *add_stretch(struct reader *reader, struct input *in)
+{
+	struct reader_state *s = mem_zalloc(sizeof(*s));
+
+	s->in = in;
+	MEM_GROW(reader->stretches, reader->nr_stretches, reader->stretches_capacity);
+	reader->stretches[reader->nr_stretches++] = s;
+	return s;
+}
+
+/* False where there is no such file. */
+static bool open_stretch(struct reader *reader, const char *path)
+{
+	struct reader_state *s;
+	struct input *in;
+	struct slice all;
+	struct stat st;
+	struct err err;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(in = input_open(path, 0, &err)))
+		return false;
+	s = add_stretch(reader, in);
+	/* an empty one is not mapped */
+	if (input_is_mapped(in) && input_all(in, SIZE_MAX, &all, &err) == 0) {
+		s->base = (const uint8_t *)all.at;
+		s->end = all.size;
+	}
+	return true;
+}
+
+/*
+ * `perf record --threads` gives each of its threads a file beside this one,
+ * data.0 and so on, that is nothing but records; --kcore makes a folder too,
+ * but without such files.
+ */
+static void open_stretches(struct reader *reader)
+{
+	const char *path = input_name(reader->in), *slash = strrchr(path, '/');
+	int size = slash ? (int)(slash + 1 - path) : 0;
+	bool is_there = true;
+	struct stat st;
+	char *beside;
+
+	for (unsigned i = 0; is_there; i++) {
+		beside = mem_printf("%.*sdata.%u", size, path, i);
+		is_there = open_stretch(reader, beside);
+		free(beside);
+	}
+	beside = mem_printf("%.*skcore_dir", size, path);
+	if (reader->nr_stretches == 1 && stat(beside, &st) < 0)
+		damaged(reader, "is one file of a folder: those with the samples, data.0 and so "
+		                "on, are not beside it");
+	free(beside);
+}
+
+/* Of the stretches that have records left the one that is least far along. */
+static struct reader_state *next_stretch(const struct reader *reader)
+{
+	struct reader_state *least = NULL;
+	double share = 0;
+
+	/* what was there before the samples comes first */
+	if (!reader->stretches[0]->is_done)
+		return reader->stretches[0];
+	for (size_t i = 1; i < reader->nr_stretches; i++) {
+		struct reader_state *s = reader->stretches[i];
+		double own = (double)s->at / (double)MAX_OF(s->end, (uint64_t)1);
+
+		if (s->is_done || (least && own >= share))
+			continue;
+		least = s;
+		share = own;
+	}
+	return least;
+}
+
 static int open_file(struct reader *reader, uint64_t header_size, struct err *err)
 {
 	struct reader_state *s = reader->state;
@@ -226,6 +307,8 @@ static int open_file(struct reader *reader, uint64_t header_size, struct err *er
 		s->end = data.offset + data.size;
 		read_features(reader, all, data, bits);
 	}
+	if (bits[0] >> PERFREC_FEAT_DIR_FORMAT & 1)
+		open_stretches(reader);
 	/* what is there can be read all the same */
 	s->is_stopped = false;
 	return 0;
@@ -279,7 +362,7 @@ struct reader *reader_open(struct input *in, struct err *err)
 
 	reader->in = in;
 	reader->clockid = -1;
-	reader->state = mem_zalloc(sizeof(*reader->state));
+	reader->state = add_stretch(reader, in);
 	if (open_any(reader, err) < 0) {
 		reader_close(reader);
 		return NULL;
@@ -293,9 +376,16 @@ void reader_close(struct reader *reader)
 		return;
 	events_release(&reader->events);
 	features_release(reader);
-	ZSTD_freeDStream(reader->state->zstd);
-	free(reader->state->plain);
-	free(reader->state);
+	for (size_t i = 0; i < reader->nr_stretches; i++) {
+		struct reader_state *s = reader->stretches[i];
+
+		if (i)
+			input_close(s->in);
+		ZSTD_freeDStream(s->zstd);
+		free(s->plain);
+		free(s);
+	}
+	free(reader->stretches);
 	free(reader);
 }
 
@@ -460,6 +550,19 @@ static void read_event_update(struct reader *reader, struct perfrec_cursor c)
 		event_set_name(event, perfrec_text(&c));
 }
 
+/* Ids that came later than the attributes, as in recordings that were merged. */
+static void read_event_ids(struct reader *reader, struct perfrec_cursor c)
+{
+	uint64_t nr = perfrec_u64(&c);
+
+	for (uint64_t i = 0; i < nr && !c.bad; i++) {
+		uint64_t index = perfrec_u64(&c), id = perfrec_u64(&c);
+
+		if (!c.bad && index < reader->events.nr)
+			events_add_id(&reader->events, id, reader->events.at[index]);
+	}
+}
+
 /* Records about the recording itself; false for those that are handed out. */
 static bool take_own(struct reader *reader, const struct record *record)
 {
@@ -500,7 +603,7 @@ static bool take_own(struct reader *reader, const struct record *record)
 	return true;
 }
 
-int reader_next(struct reader *reader, struct record *record)
+static int next_of_stretch(struct reader *reader, struct record *record)
 {
 	struct reader_state *s = reader->state;
 
@@ -518,6 +621,8 @@ int reader_next(struct reader *reader, struct record *record)
 		reader->nr_by_type[MIN_OF(record->type, PERFREC_NR_TYPES)]++;
 		if (record->type >= PERFREC_SIMPLEPERF) {
 			reader->nr_foreign++;
+			if (record->type == PERFREC_SIMPLEPERF_EVENT_ID)
+				read_event_ids(reader, reader_body(reader, record));
 			continue;
 		}
 		if (record->type == PERFREC_COMPRESSED || record->type == PERFREC_COMPRESSED2) {
@@ -532,4 +637,17 @@ int reader_next(struct reader *reader, struct record *record)
 		if (is_plain || !take_own(reader, record))
 			return 1;
 	}
+}
+
+int reader_next(struct reader *reader, struct record *record)
+{
+	struct reader_state *s;
+
+	while ((s = next_stretch(reader))) {
+		reader->state = s;
+		if (next_of_stretch(reader, record))
+			return 1;
+		s->is_done = true;
+	}
+	return 0;
 }

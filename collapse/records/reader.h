@@ -10,6 +10,11 @@
  * A recording that ends inside a record, or goes wrong somewhere, gives all
  * whole records before that place; damage then says what and where.
  *
+ * A recording may be a folder of files (perf record --threads): the one that is
+ * opened describes the others, which lie beside it and hold nothing but
+ * records. They are read side by side, each as far as the others, so that
+ * records are no further out of order than those of rings.
+ *
  * Memory: a mapped input costs no copies; one that comes through a pipe in
  * file mode is put into a temporary file first, because its parts refer to
  * each other by offset.
@@ -63,7 +68,8 @@ struct reader {
 	uint64_t plain_size;
 	char damage[200]; /* "" while nothing is wrong */
 
-	struct reader_state *state;
+	struct reader_state *state, **stretches; /* the one being read; all */
+	size_t nr_stretches, stretches_capacity;
 };
 
 /* True where these first bytes (8 or more) begin a recording. */

@@ -6,7 +6,6 @@
 /* Bits of branch_sample_type newer than some of the headers we build with. */
 #define BRANCH_HW_INDEX (1u << 17)
 #define BRANCH_COUNTERS (1u << 19)
-#define FORMAT_LOST     (1u << 4)
 
 void sample_scratch_release(struct sample_scratch *scratch)
 {
@@ -50,7 +49,7 @@ static void skip_words(struct perfrec_cursor *c, uint64_t nr)
 static void read_counters(struct perfrec_cursor *c, uint64_t format, struct sample_scratch *scratch,
                           struct sample *s)
 {
-	unsigned each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & FORMAT_LOST);
+	unsigned each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & PERFREC_FORMAT_LOST);
 	unsigned times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 	                 !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
 	uint64_t nr = 1;

@@ -303,10 +303,13 @@ static void add_kernel_map(struct session *session, struct map *map, struct modu
 	if (path[0] == '[' && strncmp(path, "[kernel", 7) == 0) {
 		const char *end = strchr(path, ']');
 
-		/* "[kernel.kallsyms]_text": the symbol that map.pgoff is the address of */
+		/* "[kernel.kallsyms]_text": the symbol that map.pgoff is the address of;
+		   "[kernel.kallsyms._text]" before Linux 2.6.35 */
 		key->kind = MODULE_KERNEL;
 		key->text_address = map->pgoff;
-		if (end && end[1])
+		if (strncmp(path, "[kernel.kallsyms.", 17) == 0)
+			key->path = "[kernel.kallsyms]";
+		else if (end && end[1])
 			key->path = cut = mem_strndup(path, (size_t)(end + 1 - path));
 	} else {
 		key->kind = MODULE_KMOD;

@@ -176,6 +176,36 @@ folds "B65 samples find their event by id; B11 unlike events are not added up" "
 	app;a+0x700 1
 	app;a+0x800 1
 	END
+folds "a sample with id 0 is one of the first event, as perf has it" "$two
+	\$r->sample(id => 0, ip => 0x1900, tid => [10, 10], time => 8);" <<-'END'
+	app;a+0x700 1
+	app;a+0x800 1
+	app;a+0x900 1
+	END
+# Android: ids that come later, each for the samples behind it; names of events
+folds "simpleperf's ids of recordings that were merged" "$two
+	\$r->record(32774, 0, \$r->u64(2, 0, 20, 1, 7));
+	\$r->sample(id => 20, ip => 0x1400, tid => [10, 10], time => 8);
+	\$r->sample(id => 7, ip => 0x1500, tid => [10, 10], time => 9);
+	\$r->record(32774, 0, \$r->u64(1, 0, 7));
+	\$r->sample(id => 7, ip => 0x1600, tid => [10, 10], time => 10);" --all-events <<-'END'
+	instructions;app;a+0x400 1
+	instructions;app;a+0x600 1
+	instructions;app;a+0x700 1
+	instructions;app;a+0x800 1
+	page-faults;app;a+0x300 1
+	page-faults;app;a+0x500 1
+	END
+folds "simpleperf's names of events, where perf has none" "
+	\$r = Recording->new(%o, no_event => 1, sample_type => 'IDENTIFIER IP TID TIME PERIOD');
+	\$r->event(type => 2, config => 63, ids => [7]); \$r->event(type => 0, config => 0, ids => [8]); $task
+	\$r->feature(129, qq{simpleperf_version\\0001.2\\000event_type_info\\000cpu-cycles,0,0\nx:y,2,6\nsched:a_b,2,63\\000});
+	\$r->sample(id => 7, ip => 0x1300, tid => [10, 10], time => 5);
+	\$r->sample(id => 8, ip => 0x1400, tid => [10, 10], time => 5);" --all-events <<-'END'
+	cycles;app;a+0x400 1
+	sched:a_b;app;a+0x300 1
+	END
+
 folds "--event picks one" "$two" --event page-faults <<<'app;a+0x300 1'
 folds "--all-events: each below its name" "$two" --all-events <<-'END'
 	instructions;app;a+0x700 1
@@ -292,6 +322,18 @@ expect "losses are counted and end with status 1" 1 "lost 12 " fold "$work/r"
 collapse --no-symbols "$work/r" >"$work/out" 2>/dev/null
 check "losses stand in the header" grep -qx '# lost: 12 records' "$work/out"
 check "throttling stands in the header" grep -qx '# throttled: 1 times' "$work/out"
+# perf record 6.1 sums up at the end what the kernel has told already
+sums="\$r = Recording->new(%o, read_format => 0x14); $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100]);
+	\$r->lost(15, 6); \$r->lost(2, 7); \$r->lost_samples(3, 8);"
+lost() { # NAME NUMBER PERL
+	make_recording "$work/r" "my %o = (pipe => 1); $3"
+	check "$1" grep -qx "# lost: $2 records" <(collapse -q --no-symbols "$work/r")
+}
+lost "sums of lost records are no further ones" 20 "$sums \$r->lost_samples(10, 0); \$r->lost_samples(7, 0)"
+lost "but for what was lost behind the last record that told" 25 "$sums \$r->lost_samples(12, 0); \$r->lost_samples(10, 0)"
+lost "without such sums all are" 27 "${sums/read_format => 0x14/read_format => 4} \$r->lost_samples(7, 0)"
+lost "what a filter of the recorder dropped is not lost" 20 "$sums \$r->record(13, 0x8000, \$r->u64(99) . \$r->trailer(0))"
 folds "B60 a chain longer than its record is one bad record" "$new $task
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100], nr_chain => 1 << 40);
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 6, chain => ['user', 0x1100])" \
@@ -348,6 +390,9 @@ make_recording "$work/r" "$(kernel 0xffffffff81000000)"
 check "kernel names from a file" grep -qx 'app;f 1' <(names --kallsyms "$work/kallsyms" "$work/r")
 make_recording "$work/r" "$(kernel 0xffffffff9a000000)"
 check "B49 a kernel that was placed elsewhere (KASLR)" \
+	grep -qx 'app;f 1' <(names --kallsyms "$work/kallsyms" "$work/r")
+make_recording "$work/r" "$(kernel 0xffffffff9a000000 | sed 's/kallsyms\]_text/kallsyms._text]/')"
+check "B49 the same as Linux 2.6.34 has it" \
 	grep -qx 'app;f 1' <(names --kallsyms "$work/kallsyms" "$work/r")
 printf '0000000000000000 t x\n%.0s' 1 2 3 >"$work/zeros"
 check "B49 addresses of zero are no data" \
