@@ -21,8 +21,8 @@ our %mode = (kernel => 1, user => 2, hypervisor => 3, guest_kernel => 4, guest_u
 sub new {
 	my ($class, %o) = @_;
 	my $self = bless { big => 0, pipe => 1, sample_type => 'IP TID TIME CALLCHAIN',
-		read_format => 0, attr_size => 128, id_all => 1, attrs => [], records => '',
-		features => {}, header_size => 0, regs => 0, branch => 0, %o }, $class;
+		read_format => 0, attr_size => 128, id_all => 1, side_id => 1, attrs => [], records => '',
+		features => {}, header_size => 0, regs => 0, regs_intr => 0, branch => 0, %o }, $class;
 	$self->{type} = $self->bits($self->{sample_type});
 	$self->event(name => 'cpu-clock', type => 1, config => 0, ids => [1]) unless $o{no_event};
 	return $self;
@@ -38,7 +38,9 @@ sub text { my ($s, $t) = @_; $t .= "\0"; $t .= "\0" while length($t) % 8; $t }
 sub event {
 	my ($s, %e) = @_;
 	push @{$s->{attrs}}, { type => 1, config => 0, period => 1, freq => 0, ids => [],
-		sample_type => $s->{type}, max_stack => 0, inherit => 0, exclude_kernel => 0, %e };
+		sample_type => $s->{type}, max_stack => 0, inherit => 0, exclude_kernel => 0,
+		read_format => $s->{read_format}, branch => $s->{branch}, regs => $s->{regs},
+		regs_intr => $s->{regs_intr}, %e };
 }
 
 sub attr {
@@ -50,8 +52,8 @@ sub attr {
 	# the other byte order counts bits from the other end
 	$bytes = join '', map { pack 'B8', unpack 'b8', $_ } split //, $bytes if $s->{big};
 	my $attr = $s->u32($e->{type}, $s->{attr_size}) . $s->u64($e->{config}, $e->{period},
-		$e->{sample_type}, $s->{read_format}) . $bytes . $s->u32(0, 0) . $s->u64(0, 0) .
-		$s->u64($s->{branch}, $s->{regs}) . $s->u32(16, 0) . $s->u64($s->{regs_intr} // 0) .
+		$e->{sample_type}, $e->{read_format}) . $bytes . $s->u32(0, 0) . $s->u64(0, 0) .
+		$s->u64($e->{branch}, $e->{regs}) . $s->u32(16, 0) . $s->u64($e->{regs_intr}) .
 		$s->u32(0) . $s->u16($e->{max_stack}, 0) . $s->u32(0, 0) . $s->u64(0);
 	$attr .= "\xee" x ($s->{attr_size} - length $attr) if $s->{attr_size} > length $attr;
 	return substr $attr, 0, $s->{attr_size};
@@ -71,10 +73,10 @@ sub trailer {
 	my $out = '';
 	$out .= $s->u32(@{$o{tid} // [0, 0]}) if $has->('TID');
 	$out .= $s->u64($time) if $has->('TIME');
-	$out .= $s->u64($o{id} // 1) if $has->('ID');
+	$out .= $s->u64($o{id} // $s->{side_id}) if $has->('ID');
 	$out .= $s->u64(0) if $has->('STREAM_ID');
 	$out .= $s->u32($o{cpu} // 0, 0) if $has->('CPU');
-	$out .= $s->u64($o{id} // 1) if $has->('IDENTIFIER');
+	$out .= $s->u64($o{id} // $s->{side_id}) if $has->('IDENTIFIER');
 	return $out;
 }
 
@@ -127,6 +129,7 @@ sub sample {
 	my ($s, %f) = @_;
 	my $t = $f{type} // $s->{type};
 	my $has = sub { $t >> $bit{$_[0]} & 1 };
+	my $branch = $f{branch} // $s->{branch};
 	my $b = '';
 	$b .= $s->u64($f{id} // 1) if $has->('IDENTIFIER');
 	$b .= $s->u64($f{ip} // 0) if $has->('IP');
@@ -150,9 +153,9 @@ sub sample {
 	if ($has->('BRANCH_STACK')) {
 		my @branches = @{$f{branches} // []};
 		$b .= $s->u64(scalar @branches);
-		$b .= $s->u64(7) if $s->{branch} >> 17 & 1;
+		$b .= $s->u64(7) if $branch >> 17 & 1;
 		$b .= $s->u64(@$_[0, 1], 0) for @branches;
-		$b .= $s->u64(9) for $s->{branch} >> 19 & 1 ? @branches : ();
+		$b .= $s->u64(9) for $branch >> 19 & 1 ? @branches : ();
 	}
 	$b .= defined $f{regs} ? $s->u64(2, @{$f{regs}}) : $s->u64(0) if $has->('REGS_USER');
 	if ($has->('STACK_USER')) {
@@ -163,7 +166,8 @@ sub sample {
 	$b .= $s->u64(3) if $has->('WEIGHT') || $has->('WEIGHT_STRUCT');
 	$b .= $s->u64(4) if $has->('DATA_SRC');
 	$b .= $s->u64(5) if $has->('TRANSACTION');
-	$b .= $s->u64(2, 11, 12) if $has->('REGS_INTR');
+	my @intr = @{$f{regs_intr} // [11, 12]};
+	$b .= $s->u64(@intr ? 2 : 0, @intr) if $has->('REGS_INTR');
 	$b .= $s->u64(6) if $has->('PHYS_ADDR');
 	$b .= $s->u64($f{cgroup} // 0) if $has->('CGROUP');
 	$b .= $s->u64(4096) if $has->('DATA_PAGE_SIZE');
