@@ -225,6 +225,7 @@ static void add_problems(cJSON *to, const struct check_view *view)
 	add_count(to, "of unknown events", report->nr_unknown_event);
 	add_count(to, "late", report->nr_late);
 	add_count(to, "trace buffers not decoded", report->nr_aux);
+	add_count(to, "processes with incomplete maps", report->nr_cut_maps);
 	add_count(to, "unknown chain markers", view->stacks->frames.nr_markers_unknown);
 	add_number(to, "truncated stacks", view->stacks->nr_truncated);
 	add_number(to, "without a stack", view->stacks->nr_no_stack);

@@ -178,6 +178,11 @@ static bool say_losses(const struct run *run)
 		msg_note("%s pieces of a processor's trace (AUX) are left out: they are counted, "
 		         "not decoded",
 		         num_format_grouped(nr, report->nr_aux));
+	if (report->nr_cut_maps)
+		msg_note("of %s processes the recorder did not read all maps in the time it had; "
+		         "code in the rest of them has no names (perf record --proc-map-timeout "
+		         "gives it more)",
+		         num_format_grouped(nr, report->nr_cut_maps));
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",
@@ -208,6 +213,8 @@ static int no_samples(const struct run *run)
 
 	if (run->report.is_incomplete)
 		msg_error("no samples: %s", run->report.message);
+	else if (run->report.has_counts)
+		msg_error("no samples in '%s': perf stat wrote it, which counts", name);
 	else if (run->report.nr_filtered)
 		msg_error("no samples are left: the filters leave out all %llu of '%s'",
 		          (unsigned long long)run->report.nr_filtered, name);

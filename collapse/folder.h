@@ -35,7 +35,7 @@ struct folder {
 	struct folder_slot *slots; /* open addressing by (parent, name) */
 	uint32_t nr_slots;
 	uint32_t nr_indexed; /* nodes that are in slots; the rest is entered when asked for */
-	uint32_t last; /* the node that was asked for last */
+	uint32_t last;       /* the node that was asked for last */
 	weight_fx total;
 };
 

@@ -62,6 +62,7 @@ static enum context context_of_mode(uint16_t cpumode)
 	case PERF_RECORD_MISC_KERNEL:
 		return CONTEXT_KERNEL;
 	case PERF_RECORD_MISC_USER:
+	case PERF_RECORD_MISC_CPUMODE_UNKNOWN: /* a converter wrote none */
 		return CONTEXT_USER;
 	}
 	return CONTEXT_OTHER;
@@ -146,6 +147,7 @@ static void push_sampled_ip(struct frames *frames, const struct thread *thread,
 		frames->nr_kernel = frames->nr;
 		break;
 	case PERF_RECORD_MISC_USER:
+	case PERF_RECORD_MISC_CPUMODE_UNKNOWN:
 		push_ip(frames, thread, CONTEXT_USER, sample->ip, false);
 		break;
 	case PERF_RECORD_MISC_HYPERVISOR:

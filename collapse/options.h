@@ -27,7 +27,7 @@ struct options {
 	struct archive_options archive;
 	int64_t since, until; /* of archives that are read; seconds since 1970 */
 	bool has_range;
-	uint64_t max_input; /* bytes, decompressed; 0 = any */
+	uint64_t max_input;         /* bytes, decompressed; 0 = any */
 	bool is_histogram, is_json; /* --format */
 	bool no_header, print_samples, check, has_by, has_debuginfod;
 	const char **events, **comms, **debug_dirs, **inputs;

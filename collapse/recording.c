@@ -227,6 +227,7 @@ static void count_group(struct recording *rec, const struct event *leader, struc
                         const struct thread *thread)
 {
 	int32_t tid = leader->attr.inherit ? sample->tid : 0;
+	bool is_known = false;
 
 	for (uint64_t i = 0; i < sample->nr_group && !rec->has_failed; i++) {
 		const uint64_t *counter = sample->group + i * sample->group_stride;
@@ -234,6 +235,7 @@ static void count_group(struct recording *rec, const struct event *leader, struc
 
 		if (!event)
 			continue;
+		is_known = true;
 		sample->period = deltas_of(&rec->deltas, counter[1], tid, counter[0]);
 		sample->has_period = true;
 		if (!sample->period && event != leader)
@@ -245,6 +247,9 @@ static void count_group(struct recording *rec, const struct event *leader, struc
 		else
 			rec->report->nr_other_event++;
 	}
+	/* none of the ids is of an event that is described */
+	if (!is_known && leader->is_selected)
+		count_sample(rec, leader, sample, thread);
 }
 
 static void count_decoded(struct recording *rec, const struct event *event, struct sample *sample)
@@ -693,6 +698,7 @@ static void count_session(struct recording *rec)
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;
+	rec->report->nr_cut_maps += rec->session.nr_cut_maps;
 }
 
 /* Folds what was counted; the stacks are used up. */
@@ -723,6 +729,7 @@ static int finish(struct recording *rec, struct err *err)
 	if (rec->options->timing.what)
 		timing_finish(&rec->timing, &rec->report->timing);
 	rec->report->nr_late += rec->reorder.nr_late;
+	rec->report->has_counts |= rec->reader->nr_by_type[PERFREC_STAT] > 0;
 	rec->report->rest_start = rec->interval_start / 1000000000;
 	if (rec->options->check) {
 		count_session(rec);

@@ -60,7 +60,8 @@ struct recording_report {
 	uint64_t nr_lost;        /* said to be lost by the recorder */
 	uint64_t nr_bad;         /* records that could not be understood */
 	uint64_t nr_unknown_event;
-	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux;
+	uint64_t nr_throttled, nr_truncated, nr_no_stack, nr_late, nr_aux, nr_cut_maps;
+	bool has_counts;               /* of perf stat, which takes no samples */
 	struct recording_sums folded;  /* all of it */
 	struct recording_sums written; /* of that, what intervals have taken away */
 	struct timing_report timing;

@@ -422,6 +422,8 @@ static void take_mmap(struct session *session, const struct record *record)
 		session->nr_bad++;
 		return;
 	}
+	/* perf has a time limit for each file of /proc (--proc-map-timeout) */
+	session->nr_cut_maps += !!(record->misc & PERF_RECORD_MISC_PROC_MAP_PARSE_TIMEOUT);
 	if (__builtin_add_overflow(map.start, size, &map.end))
 		map.end = UINT64_MAX;
 	name = mem_strndup(path.at, path.size);

@@ -50,9 +50,10 @@ struct session {
 	struct thread **threads; /* open addressing by tid */
 	struct process **processes;
 	size_t nr_thread_slots, nr_threads, nr_process_slots, nr_processes;
-	bool jit_lines;  /* names from jitdump files carry file and line; set by the user */
-	uint64_t now;    /* time of the record at hand; kept by the user */
-	uint64_t nr_bad; /* records too short for their type */
+	bool jit_lines;       /* names from jitdump files carry file and line; set by the user */
+	uint64_t now;         /* time of the record at hand; kept by the user */
+	uint64_t nr_bad;      /* records too short for their type */
+	uint64_t nr_cut_maps; /* processes whose maps the recorder did not read to their end */
 };
 
 void session_init(struct session *session, struct reader *reader, struct modules *modules);

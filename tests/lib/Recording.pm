@@ -15,8 +15,9 @@ our %bit = (IP => 0, TID => 1, TIME => 2, ADDR => 3, READ => 4, CALLCHAIN => 5, 
 	REGS_INTR => 18, PHYS_ADDR => 19, AUX => 20, CGROUP => 21, DATA_PAGE_SIZE => 22,
 	CODE_PAGE_SIZE => 23, WEIGHT_STRUCT => 24);
 our %context = (kernel => '18446744073709551488', user => '18446744073709551104',
-	guest_kernel => '18446744073709549440', deferred => '18446744073709550976');
-our %mode = (kernel => 1, user => 2, hypervisor => 3, guest_kernel => 4, guest_user => 5);
+	guest_kernel => '18446744073709549440', hypervisor => '18446744073709551584',
+	guest => '18446744073709549568', guest_user => '18446744073709549056', deferred => '18446744073709550976');
+our %mode = (unknown => 0, kernel => 1, user => 2, hypervisor => 3, guest_kernel => 4, guest_user => 5);
 
 sub new {
 	my ($class, %o) = @_;

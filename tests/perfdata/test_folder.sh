@@ -63,7 +63,8 @@ for options in '' -z; do
 	perf_record --threads $options -F 1000 -a -g -o "$work/rec" -- "$BUILD/samples/chain" 0.5 >/dev/null 2>&1
 	status=$?
 	timeout 60 perf script --no-inline -F comm,pid,tid,time,event,ip,sym,dso -i "$work/rec" >"$work/perf" 2>/dev/null
-	if died $status || died $? || [ ! -e "$work/rec/data.0" ]; then
+	read_status=$?
+	if died $status || died $read_status || [ ! -e "$work/rec/data.0" ]; then
 		skip "perf record --threads $options: perf died, or does not know it"
 		continue
 	fi

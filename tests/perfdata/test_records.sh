@@ -44,6 +44,26 @@ folds "B70 the kernel's part stands above the user's" "$new $task
 folds "no chain: the sampled address alone" "
 	\$r = Recording->new(%o, sample_type => 'IP TID TIME'); $task
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5)" <<<'app;a+0x100 1'
+folds "a sample that does not say where it ran is one of the user's" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, mode => 'unknown', chain => [0x1100, 0x1200]);
+	\$r->sample(ip => 0x1300, tid => [10, 10], time => 6, mode => 'unknown')" <<-'END'
+	app;a+0x200;a+0x100 1
+	app;a+0x300 1
+	END
+folds "hypervisor and guests, with chains and without" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, mode => \$_, chain => [0x1100])
+		for 'hypervisor', 'guest_user';
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 6, mode => 'guest_kernel', chain =>
+		['guest_kernel', 0x1100, 'guest_user', 0x1200]);
+	\$r->sample(ip => 0xffffffff81000100, tid => [10, 10], time => 6, mode => 'kernel', chain =>
+		['hypervisor', 0x77, 'kernel', 0xffffffff81000100, 'user', 0x1100]);
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 7, chain => ['user', 0x1100, 'guest', 0x1200])" <<-'END'
+	app;[guest user] 1
+	app;[guest user];[guest kernel] 1
+	app;[guest];a+0x100 1
+	app;[hypervisor] 1
+	app;a+0x100;[kernel.kallsyms]+0xffffffff81000100;[hypervisor] 1
+	END
 folds "B17 no frames at all" "$new $task
 	\$r->sample(tid => [10, 10], time => 5)" <<<'app;[no stack] 1'
 folds "B50 guests are kept apart" "$new $task
@@ -334,6 +354,14 @@ lost "sums of lost records are no further ones" 20 "$sums \$r->lost_samples(10, 
 lost "but for what was lost behind the last record that told" 25 "$sums \$r->lost_samples(12, 0); \$r->lost_samples(10, 0)"
 lost "without such sums all are" 27 "${sums/read_format => 0x14/read_format => 4} \$r->lost_samples(7, 0)"
 lost "what a filter of the recorder dropped is not lost" 20 "$sums \$r->record(13, 0x8000, \$r->u64(99) . \$r->trailer(0))"
+make_recording "$work/r" "my %o = (pipe => 1); $new $task
+	\$r->record(10, 2 | 0x1000, \$r->u32(10, 10) . \$r->u64(0x8000, 0x1000, 0) . \$r->u32(0, 0) . \$r->u64(0, 0) .
+		\$r->u32(5, 2) . \$r->text('/bin/b') . \$r->trailer(2));
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
+expect "maps that the recorder gave up reading are told" 0 'of 1 processes the recorder did not read all maps' \
+	fold "$work/r"
+make_recording "$work/r" "my %o = (pipe => 1); $new \$r->record(76, 0, \$r->u64(1) . \$r->u32(0, 0) . \$r->u64(5, 6, 7))"
+expect "counts of perf stat are no samples" 2 'perf stat wrote it' fold "$work/r"
 folds "B60 a chain longer than its record is one bad record" "$new $task
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100], nr_chain => 1 << 40);
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 6, chain => ['user', 0x1100])" \

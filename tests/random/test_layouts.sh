@@ -3,7 +3,7 @@
 # also as perf script reads it. A seed that fails can be run alone: layouts.pl SEED ...
 . "$TOP/tests/lib/check.sh"
 here=$TOP/tests/random
-SEEDS=${SEEDS:-100}
+SEEDS=${SEEDS:-50}
 
 # text of samples, as perf script and collapse --samples print it, to the lines of layouts.pl
 canonical() {
