@@ -92,6 +92,19 @@ bool slice_next_line(struct slice *rest, struct slice *line)
 	return true;
 }
 
+struct slice slice_cut_offset(struct slice name)
+{
+	for (size_t at = name.size; at-- > 1;) {
+		char c = name.at[at];
+
+		if (c == '+' && at + 1 < name.size)
+			return (struct slice){name.at, at};
+		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f') && c != 'x' && c != '/')
+			break;
+	}
+	return name;
+}
+
 struct slice slice_valgrind_frame(struct slice s, bool with_place)
 {
 	size_t colon = slice_find(s, ": ");

@@ -63,6 +63,9 @@ struct slice slice_next_field(struct slice *rest, char separator);
 /* Cuts the next line off; false where nothing is left. */
 bool slice_next_line(struct slice *rest, struct slice *line);
 
+/* "name+0x12", "name+12", "name+0x12/0x34" without what follows the "+". */
+struct slice slice_cut_offset(struct slice name);
+
 /*
  * "0x1234: name (file:line)" or "0x1234: name (in module)", as valgrind's tools
  * write a frame: the name, with_place what is in brackets too.

@@ -5,8 +5,6 @@
  *   dtrace     frames "module`function+0xoff", aggregations of stack() and
  *              ustack(); dtrace(1), dt_consume.c of illumos
  *              also "COMM PID TIME: PROBE" and one ustack() each, without counts
- *   bpftrace   "@name[", frames "function+dec", "]: COUNT" or
- *              "FRAME, key]: COUNT"; bpftrace docs, maps
  *   bcc        frames, then "-  comm (pid)" or "comm [pid]", then the count;
  *              profile(8), offcputime(8), stackcount(8)
  *   systemtap  " 0xaddr : function+0xoff/0xsize [module]", then the count;
@@ -28,7 +26,6 @@ struct blocks {
 	struct err *err;
 	struct callers callers;
 	uint64_t line;
-	bool is_open;    /* bpftrace: inside of @[ ] */
 	bool is_sample;  /* dtrace: a stack of its own, not an aggregation */
 	bool is_lua;     /* systemtap: a stack needs no count */
 	struct buf comm; /* dtrace: of that sample */
@@ -37,12 +34,6 @@ struct blocks {
 static bool is_number(struct slice s, weight_fx *weight)
 {
 	return weight_parse(s.at, s.size, weight) == WEIGHT_OK;
-}
-
-static void bad(struct blocks *b, const char *what, struct slice line)
-{
-	format_bad(b->report, "line %llu: %s: %.*s", (unsigned long long)b->line, what,
-	           (int)MIN_OF(line.size, (size_t)100), line.at);
 }
 
 /* Counts the frames gathered so far. False where the sum is too large. */
@@ -55,20 +46,6 @@ static bool close_block(struct blocks *b, weight_fx weight)
 		node = folder_child(folder, 0, folder_name(folder, "[no stack]", 10));
 	callers_reset(&b->callers);
 	return format_count(folder, node, weight, b->report, b->err);
-}
-
-/* "name+0x12", "name+12", "name+0x12/0x34" without what follows the "+". */
-static struct slice cut_offset(struct slice name)
-{
-	for (size_t at = name.size; at-- > 1;) {
-		char c = name.at[at];
-
-		if (c == '+' && at + 1 < name.size)
-			return (struct slice){name.at, at};
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f') && c != 'x' && c != '/')
-			break;
-	}
-	return name;
 }
 
 /* ---- dtrace ---- */
@@ -139,63 +116,7 @@ static bool line_dtrace(struct blocks *b, struct slice line)
 		return true;
 	if (is_number(text, &weight))
 		return close_block(b, weight);
-	callers_add(&b->callers, b->folder, cut_offset(text));
-	return true;
-}
-
-/* ---- bpftrace ---- */
-
-static int detect_bpftrace(struct slice head, bool is_all UNUSED)
-{
-	return (slice_starts(head, "@") || head_has(head, "\n@")) && head_has(head, "[\n") &&
-	                       head_has(head, "]: ") ?
-	               80 :
-	               0;
-}
-
-/* The keys beside the stack, "comm, 12", as frames below which it stands. */
-static void add_keys(struct blocks *b, struct slice keys)
-{
-	while (keys.size) {
-		struct slice key = {keys.at, slice_find(keys, ",")};
-
-		keys = slice_from(keys, key.size + 1);
-		key = slice_trim(key);
-		if (key.size)
-			callers_add(&b->callers, b->folder, key);
-	}
-}
-
-static bool line_bpftrace(struct blocks *b, struct slice line)
-{
-	struct slice text = slice_trim(line), value;
-	size_t close;
-	weight_fx weight;
-
-	if (!b->is_open) {
-		if (!text.size || *text.at != '@' || !slice_ends(text, "["))
-			return true; /* "Attaching 1 probe...", scalar maps */
-		b->is_open = true;
-		callers_reset(&b->callers);
-		return true;
-	}
-	close = slice_find(text, "]: ");
-	if (close == text.size) {
-		if (text.size && !slice_equals(text, ","))
-			callers_add(&b->callers, b->folder, cut_offset(text));
-		return true;
-	}
-	b->is_open = false;
-	value = slice_trim(slice_from(text, close + 3));
-	text.size = close;
-	if (*text.at == ',')
-		add_keys(b, slice_from(text, 1));
-	else if (text.size)
-		add_keys(b, text);
-	if (is_number(value, &weight))
-		return close_block(b, weight);
-	bad(b, "its value is no count", line);
-	callers_reset(&b->callers);
+	callers_add(&b->callers, b->folder, slice_cut_offset(text));
 	return true;
 }
 
@@ -296,7 +217,7 @@ static bool line_systemtap(struct blocks *b, struct slice line)
 	if (colon < text.size)
 		text = slice_from(text, colon + 3);
 	text.size = slice_find(text, " [");
-	callers_add(&b->callers, b->folder, cut_offset(slice_trim(text)));
+	callers_add(&b->callers, b->folder, slice_cut_offset(slice_trim(text)));
 	return true;
 }
 
@@ -340,6 +261,5 @@ static int parse_blocks(struct input *in, struct folder *folder,
 	        .name = #id, .about = text, .detect = detect_##id, .parse = parse_##id}
 
 BLOCKS(dtrace, "dtrace aggregations of stack() and ustack()");
-BLOCKS(bpftrace, "bpftrace maps keyed by kstack or ustack");
 BLOCKS(bcc, "bcc profile, offcputime, stackcount: stacks as blocks");
 BLOCKS(systemtap, "SystemTap backtraces with counts, and those of Lua");
