@@ -40,6 +40,7 @@ struct callgrind {
 	struct idmap by_number, by_name; /* number; name in the folder -> function */
 	uint32_t near[NEAR_MAX];         /* by_number of the small ones, plus 1 */
 	char *event;                     /* the one that is folded */
+	struct buf descriptions;         /* of events, a line each: "NAME : TEXT" */
 	size_t column, nr_positions;
 	uint32_t factor; /* of its costs */
 	bool has_events;
@@ -138,6 +139,21 @@ static const struct unit {
         {"process_time", "microseconds", 1},
 };
 
+/* valgrind's --xtree options describe events as "curBk : currently allocated Blocks". */
+static const char *described_unit(const struct callgrind *c, const char *unit)
+{
+	struct slice rest = {c->descriptions.at, c->descriptions.size}, line;
+
+	while (slice_next_line(&rest, &line)) {
+		if (!slice_equals(slice_next_word(&line), c->event))
+			continue;
+		return slice_find(line, "Blocks") < line.size ? "blocks" :
+		       slice_find(line, "Bytes") < line.size  ? "bytes" :
+		                                                unit;
+	}
+	return unit;
+}
+
 static int choose_event(struct callgrind *c, char *const *names, size_t nr)
 {
 	const char *unit = "events";
@@ -159,7 +175,7 @@ static int choose_event(struct callgrind *c, char *const *names, size_t nr)
 		}
 	}
 	format_values_note(c->header, (const char *const *)names, nr);
-	format_unit(c->report, c->event, unit);
+	format_unit(c->report, c->event, described_unit(c, unit));
 	return 0;
 }
 
@@ -215,7 +231,10 @@ static int take_heading(struct callgrind *c, struct slice line, size_t colon)
 
 	if (slice_equals(key, "events"))
 		return take_events(c, rest, line);
-	if (slice_equals(key, "positions")) {
+	if (slice_equals(key, "event")) {
+		buf_add(&c->descriptions, rest.at, rest.size);
+		buf_char(&c->descriptions, '\n');
+	} else if (slice_equals(key, "positions")) {
 		for (c->nr_positions = 0; slice_next_word(&rest).size;)
 			c->nr_positions++;
 	} else if (slice_equals(key, "creator")) {
@@ -366,6 +385,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	callgraph_release(&c.graph);
 	idmap_release(&c.by_number);
 	idmap_release(&c.by_name);
+	buf_release(&c.descriptions);
 	free(c.event);
 	return rc;
 }

@@ -70,6 +70,13 @@ static int fold(struct json *points, const uint32_t *names, size_t nr_names, con
 	return result;
 }
 
+/* Of ad hoc profiles: "units" and "events", or what the program calls them. */
+static void take_unit(struct format_report *report, struct slice unit)
+{
+	snprintf(report->unit, sizeof(report->unit), "%.*s",
+	         (int)MIN_OF(unit.size, sizeof(report->unit) - 1), unit.at);
+}
+
 static int parse(struct input *in, struct folder *folder, const struct format_options *options,
                  struct folded_header *header, struct format_report *report, struct err *err)
 {
@@ -92,6 +99,8 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 				points = json_take(&json);
 			else if (slice_equals(key, "ftbl"))
 				frame_table = json_take(&json);
+			else if (slice_equals(key, value % 2 ? "bksu" : "bsu"))
+				take_unit(report, json_text(&json, &buf));
 			else
 				json_skip(&json);
 		}

@@ -5,11 +5,17 @@
  * folded without --value:
  *
  *	cpu            samples of threads that ran
- *	wall           samples of all threads (async-profiler)
+ *	cpu-time       nanoseconds of CPU that samples stand for (JDK 25)
+ *	wall           samples of all threads (async-profiler); until its version 3
+ *	               they are samples as those of cpu, but with a state
  *	native         samples of threads in native methods
  *	alloc          bytes allocated: new TLABs and objects outside of them
  *	alloc-sample   bytes that sampled allocations stand for
- *	lock, park     nanoseconds spent waiting for a monitor, being parked
+ *	malloc, live   bytes of native memory, of objects that stayed (async-profiler)
+ *	lock, park, wait, sleep, io
+ *	               nanoseconds spent to enter a monitor, parked, in Object.wait,
+ *	               asleep, with files and sockets
+ *	exceptions     how many were made
  *
  * Source: jfrchunk.h; events: JDK 17, metadata.xml of HotSpot, and
  * async-profiler 3, flightRecorder.cpp and jfrMetadata.cpp.
@@ -23,19 +29,34 @@
 static const struct kind {
 	const char *value, *unit, *event;
 	const char *weight; /* field, or NULL: 1 each */
+	bool is_ticks;
 } kinds[] = {
-        {"cpu", "samples", "jdk.ExecutionSample", NULL},
-        {"cpu", "samples", "datadog.ExecutionSample", "weight"},
-        {"wall", "samples", "profiler.WallClockSample", "samples"},
-        {"wall", "samples", "datadog.MethodSample", "weight"},
-        {"native", "samples", "jdk.NativeMethodSample", NULL},
-        {"alloc", "bytes", "jdk.ObjectAllocationInNewTLAB", "tlabSize"},
-        {"alloc", "bytes", "jdk.ObjectAllocationOutsideTLAB", "allocationSize"},
-        {"alloc-sample", "bytes", "jdk.ObjectAllocationSample", "weight"},
-        {"alloc-sample", "bytes", "datadog.ObjectSample", "size"},
-        {"lock", "nanoseconds", "jdk.JavaMonitorEnter", "duration"},
-        {"park", "nanoseconds", "jdk.ThreadPark", "duration"},
+        {"cpu", "samples", "jdk.ExecutionSample", NULL, false},
+        {"cpu", "samples", "datadog.ExecutionSample", "weight", false},
+        {"cpu-time", "nanoseconds", "jdk.CPUTimeSample", "samplingPeriod", true},
+        {"wall", "samples", "profiler.WallClockSample", "samples", false},
+        {"wall", "samples", "datadog.MethodSample", "weight", false},
+        {"native", "samples", "jdk.NativeMethodSample", NULL, false},
+        {"alloc", "bytes", "jdk.ObjectAllocationInNewTLAB", "tlabSize", false},
+        {"alloc", "bytes", "jdk.ObjectAllocationOutsideTLAB", "allocationSize", false},
+        {"alloc-sample", "bytes", "jdk.ObjectAllocationSample", "weight", false},
+        {"alloc-sample", "bytes", "datadog.ObjectSample", "size", false},
+        {"malloc", "bytes", "profiler.Malloc", "size", false},
+        {"live", "bytes", "profiler.LiveObject", "allocationSize", false},
+        {"lock", "nanoseconds", "jdk.JavaMonitorEnter", "duration", true},
+        {"park", "nanoseconds", "jdk.ThreadPark", "duration", true},
+        {"wait", "nanoseconds", "jdk.JavaMonitorWait", "duration", true},
+        {"sleep", "nanoseconds", "jdk.ThreadSleep", "duration", true},
+        {"io", "nanoseconds", "jdk.FileRead", "duration", true},
+        {"io", "nanoseconds", "jdk.FileWrite", "duration", true},
+        {"io", "nanoseconds", "jdk.FileForce", "duration", true},
+        {"io", "nanoseconds", "jdk.SocketRead", "duration", true},
+        {"io", "nanoseconds", "jdk.SocketWrite", "duration", true},
+        {"exceptions", "exceptions", "jdk.JavaExceptionThrow", NULL, false},
 };
+
+#define CPU  0 /* indices of kinds */
+#define WALL 3
 
 struct trace {
 	size_t first, nr; /* names, innermost first */
@@ -53,6 +74,7 @@ struct reading {
 	size_t nr_names, names_capacity;
 	struct idmap trace_ids, method_names, roots; /* of the chunk at hand */
 	struct buf text, other;
+	bool has_sleepers; /* samples of cpu are such of wall, and some of them of sleepers */
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -238,7 +260,7 @@ static int fold_event(struct reading *reading, const struct kind *kind,
 			return 0;
 		}
 		weight = weight_from_u64((uint64_t)value);
-		if (strcmp(kind->weight, "duration") == 0 && chunk->ticks_per_second) /* whole ns */
+		if (kind->is_ticks && chunk->ticks_per_second) /* whole ns */
 			weight = weight / chunk->ticks_per_second * WEIGHT_ONE;
 	}
 	if (jfr_follow(chunk, class, "stackTrace", event, &trace_class, &place, &id)) {
@@ -258,6 +280,49 @@ static int fold_event(struct reading *reading, const struct kind *kind,
 		                    folder_name(reading->folder, "[no stack]", 10));
 	}
 	return format_count(reading->folder, node, weight, reading->report, err) ? 0 : -1;
+}
+
+static bool sleeps(struct reading *reading, const struct jfr_class *class, struct jfr_cursor event)
+{
+	const struct jfr_class *state;
+	struct jfr_cursor place;
+	uint64_t id;
+
+	return jfr_follow(&reading->chunk, class, "state", event, &state, &place, &id) &&
+	       slice_equals(text_of(reading, state, "name", place, &reading->text),
+	                    "STATE_SLEEPING");
+}
+
+/* An event of kinds[i]: folded where it is one of value, noted in seen where that is given. */
+static int take_event(struct reading *reading, size_t i, const char *value, bool *seen,
+                      const struct jfr_class *class, struct jfr_cursor event, struct err *err)
+{
+	bool is_of_wall = i == CPU && (seen || reading->has_sleepers);
+	bool is_sleeper = is_of_wall && sleeps(reading, class, event);
+
+	if (seen) {
+		seen[i] = true;
+		reading->has_sleepers |= is_sleeper;
+		return 0;
+	}
+	if (is_of_wall && strcmp(value, kinds[WALL].value) == 0)
+		return fold_event(reading, &kinds[i], class, event, err);
+	if (strcmp(kinds[i].value, value) != 0)
+		return 0;
+	if (is_sleeper) {
+		reading->report->nr_left_out++;
+		reading->report->left_out = "samples of threads that slept";
+		return 0;
+	}
+	return fold_event(reading, &kinds[i], class, event, err);
+}
+
+static void take_lost(struct reading *reading, const struct jfr_class *class,
+                      struct jfr_cursor event)
+{
+	int64_t nr = jfr_number(&reading->chunk, class, "lostSamples", event, 0);
+
+	reading->report->nr_lost += (uint64_t)MAX_OF(nr, 0);
 }
 
 static void forget_chunk(struct reading *reading)
@@ -297,14 +362,15 @@ static int walk(struct reading *reading, struct slice bytes, const char *value, 
 		while (!result && jfr_next_event(&reading->chunk, &events, &type, &event)) {
 			const struct jfr_class *class = jfr_class_by_id(&reading->chunk, type);
 
-			for (size_t i = 0; class && i < ARRAY_SIZE(kinds); i++) {
-				if (!slice_equals(event_name(class), kinds[i].event))
-					continue;
-				if (seen)
-					seen[i] = true;
-				else if (strcmp(kinds[i].value, value) == 0)
-					result = fold_event(reading, &kinds[i], class, event, err);
-			}
+			if (!class)
+				continue;
+			for (size_t i = 0; i < ARRAY_SIZE(kinds) && !result; i++)
+				if (slice_equals(event_name(class), kinds[i].event))
+					result = take_event(reading, i, value, seen, class, event,
+					                    err);
+			if (value && strcmp(value, "cpu-time") == 0 &&
+			    slice_equals(class->name, "jdk.CPUTimeSamplesLost"))
+				take_lost(reading, class, event);
 		}
 		if (events.is_bad && seen)
 			format_bad(reading->report, "an event that is longer than its chunk");
@@ -322,15 +388,18 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	bool seen[ARRAY_SIZE(kinds)] = {0};
 	const char *present[ARRAY_SIZE(kinds)], *unit[ARRAY_SIZE(kinds)];
 	struct slice bytes;
-	size_t nr = 0, value;
+	size_t nr = 0, first_choice = 0, value;
 	int result;
 
 	if (format_whole(in, &bytes, err))
 		return -1;
 	result = walk(&reading, bytes, NULL, seen, err);
+	seen[WALL] |= reading.has_sleepers;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (!seen[i] || (nr && strcmp(present[nr - 1], kinds[i].value) == 0))
 			continue;
+		if (i == WALL && reading.has_sleepers)
+			first_choice = nr;
 		present[nr] = kinds[i].value;
 		unit[nr++] = kinds[i].unit;
 	}
@@ -338,7 +407,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 	if (!result && !nr && report->nr_bad)
 		result = err_set(err, "%s", report->first_bad);
 	if (!result)
-		result = format_value(options, present, nr, 0, &value, err);
+		result = format_value(options, present, nr, first_choice, &value, err);
 	if (!result && nr) {
 		format_unit(report, present[value], unit[value]);
 		result = walk(&reading, bytes, present[value], NULL, err);
@@ -352,7 +421,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 
 const struct format format_jfr = {
         .name = "jfr",
-        .about = "Java Flight Recorder; values: cpu, wall, native, alloc, alloc-sample, lock, park",
+        .about = "Java Flight Recorder; values: cpu, wall, native, alloc, lock, park and others",
         .detect = detect,
         .parse = parse,
 };

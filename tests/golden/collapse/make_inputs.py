@@ -299,7 +299,7 @@ def event(kind, body):
     return varint(len(body) + 1) + body
 
 
-def jfr():
+def jfr(is_rich=False):
     j = Jfr()
     types = [j.cls(1, 'int'), j.cls(2, 'long'), j.cls(3, 'boolean'), j.cls(4, 'java.lang.String'),
              j.cls(10, 'jdk.types.Symbol', ('string', 4, '')), j.cls(11, 'java.lang.Class', ('name', 10, 'p')),
@@ -309,6 +309,11 @@ def jfr():
              j.cls(15, 'java.lang.Thread', ('osThreadId', 2, ''), ('javaName', 4, '')),
              j.cls(20, 'jdk.ExecutionSample', ('startTime', 2, ''), ('sampledThread', 15, 'p'), ('stackTrace', 14, 'p')),
              j.cls(21, 'jdk.JavaMonitorEnter', ('startTime', 2, ''), ('duration', 2, ''), ('eventThread', 15, 'p'), ('stackTrace', 14, 'p'))]
+    if is_rich:  # states of threads as async-profiler 2 has them, CPU time as JDK 25
+        types[10] = j.cls(20, 'jdk.ExecutionSample', ('startTime', 2, ''), ('sampledThread', 15, 'p'), ('stackTrace', 14, 'p'), ('state', 16, 'p'))
+        types += [j.cls(16, 'jdk.types.ThreadState', ('name', 4, '')),
+                  j.cls(22, 'jdk.CPUTimeSample', ('startTime', 2, ''), ('eventThread', 15, 'p'), ('stackTrace', 14, 'p'), ('samplingPeriod', 2, '')),
+                  j.cls(23, 'jdk.CPUTimeSamplesLost', ('startTime', 2, ''), ('lostSamples', 1, ''), ('eventThread', 15, 'p'))]
     root = j.element('root', {}, [j.element('metadata', {}, types)])
     body = varint(0) * 3 + varint(len(j.strings)) + b''.join(text(s) for s in j.strings) + root
     body = varint(0) + body
@@ -316,13 +321,18 @@ def jfr():
     meta = bytes([size & 127 | 128, size >> 7]) + body
     events = event(20, varint(1) + varint(1) + varint(1)) * 3 + event(20, varint(1) + varint(1) + varint(2))
     events += event(21, varint(1) + varint(500) + varint(1) + varint(2))
-    pool = varint(0) * 2 + varint(0) + b'\0' + varint(5)
+    if is_rich:
+        events = b''.join(event(20, varint(1) + varint(1) + varint(1 + i % 2) + varint(1 + (i > 1))) for i in range(5))
+        events += event(22, varint(1) + varint(1) + varint(2) + varint(10000)) * 3 + event(23, varint(1) + varint(4) + varint(1))
+    pool = varint(0) * 2 + varint(0) + b'\0' + varint(6 if is_rich else 5)
     pool += varint(10) + varint(3) + varint(1) + text('com/a/Main') + varint(2) + text('main') + varint(3) + text('work')
     pool += varint(11) + varint(1) + varint(1) + varint(1)
     pool += varint(12) + varint(2) + varint(1) + varint(1) + varint(2) + varint(2) + varint(1) + varint(3)
     pool += varint(14) + varint(2) + varint(1) + b'\0' + varint(2) + varint(2) + varint(7) + varint(1) + varint(3)
     pool += varint(2) + b'\x01' + varint(1) + varint(1) + varint(3)
     pool += varint(15) + varint(1) + varint(1) + varint(77) + text('worker-1')
+    if is_rich:
+        pool += varint(16) + varint(2) + varint(1) + text('STATE_RUNNABLE') + varint(2) + text('STATE_SLEEPING')
     body = varint(1) + pool
     size = len(body) + 2
     checkpoint = bytes([size & 127 | 128, size >> 7]) + body
@@ -333,3 +343,6 @@ def jfr():
 
 case('jfr', jfr())
 case('jfr-lock', jfr() + b'FLR\0cut', '--value lock --by comm --by tid')
+case('jfr-wall', jfr(True))
+case('jfr-cpu', jfr(True), '--value cpu')
+case('jfr-cpu-time', jfr(True), '--value cpu-time')
