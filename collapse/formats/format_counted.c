@@ -10,6 +10,8 @@
  *         print the share alone: it is multiplied by "N stack samples taken".
  *         New ones add up functions and outer parts of stacks before the "Full
  *         stacks", and a line of source, "  41:|   TEXT", below the first frame.
+ *   pmp   "     35 FUNCTION,FUNCTION(FILE:LINE),...", a line each; pt-pmp of the
+ *         Percona toolkit, which dates its samples in lines of their own
  */
 #include "share/compat.h"
 #include "collapse/formats/format.h"
@@ -201,7 +203,56 @@ static bool line_wcp(struct counted *c, struct slice line)
 	return true;
 }
 
-/* ---- both ---- */
+/* ---- pt-pmp ---- */
+
+/* "     35 NAME,NAME": the count is cut off; false where the line is none such. */
+static bool cut_pmp_count(struct slice *line, uint64_t *count)
+{
+	*line = slice_trim(*line);
+	if (!cut_number(line, count) || !slice_starts(*line, " ") || line->size < 2)
+		return false;
+	*line = slice_from(*line, 1);
+	return slice_find(*line, ",") < line->size && slice_find(*line, ";") == line->size &&
+	       slice_find(*line, " ") == line->size;
+}
+
+static int detect_pmp(struct slice head, bool is_all)
+{
+	size_t nr_stacks = 0, nr_others = 0;
+	struct slice line;
+	uint64_t count;
+
+	while (slice_next_line(&head, &line)) {
+		if (!head.size && !is_all)
+			break; /* cut */
+		if (cut_pmp_count(&line, &count))
+			nr_stacks++;
+		else
+			nr_others += slice_trim(line).size != 0;
+	}
+	return nr_stacks > 1 && nr_others <= nr_stacks / 4 + 1 ? 92 : 0;
+}
+
+static bool line_pmp(struct counted *c, struct slice line)
+{
+	struct slice text = line;
+	uint64_t count;
+
+	format_unit(c->report, "", "threads");
+	if (!cut_pmp_count(&text, &count)) /* "Thu Nov 27 10:12:01 UTC 2025" */
+		return true;
+	if (!open_stack(c, weight_from_u64(count)))
+		return false;
+	while (text.size) {
+		struct slice name = slice_trim(slice_next_field(&text, ','));
+
+		if (name.size)
+			callers_add(&c->callers, c->folder, name);
+	}
+	return close_stack(c);
+}
+
+/* ---- all ---- */
 
 static int parse_counted(struct input *in, struct folder *folder,
                          const struct format_options *options, struct format_report *report,
@@ -238,3 +289,4 @@ static int parse_counted(struct input *in, struct folder *folder,
 
 COUNTED(ljp, "lightweight-java-profiler");
 COUNTED(wcp, "wallClockProfiler");
+COUNTED(pmp, "pt-pmp: stacks of threads, added up");

@@ -2,10 +2,15 @@
  * format_threads.c - dumps of all threads of a process: each thread is one
  * sample, its frames stand innermost first.
  *
- *   gdb           "Thread N (...):", "#0  0xADDR in NAME (ARGS) at FILE:LINE"; gdb(1)
+ *   gdb           'Thread N (... "NAME"):', "#0  0xADDR in NAME (ARGS) at
+ *                 FILE:LINE"; gdb(1)
  *   eu-stack      "TID N:", "#0  0xADDR NAME - MODULE"; eu-stack(1), pstack(1)
  *   jstack        '"NAME" #N ... ', "   java.lang.Thread.State: STATE",
- *                 "at CLASS.METHOD(FILE:LINE)"; jstack(1), JRockit
+ *                 "at CLASS.METHOD(FILE:LINE)"; jstack(1), JRockit. Through the
+ *                 serviceability agent (jstack -F, jhsdb): "Thread N: (state =
+ *                 STATE)", " - CLASS.METHOD(ARGS) @bci=N". Of jcmd
+ *                 Thread.dump_to_file: '#N "NAME" virtual STATE TIME', frames with
+ *                 or without "at"
  *   javacore      '3XMTHREADINFO "NAME" ..., state:S', "4XESTACKTRACE at ...",
  *                 "4XENATIVESTACK NAME+0xOFF (...)"; Eclipse OpenJ9
  *                 documentation, Java dump, THREADS
@@ -33,6 +38,7 @@ struct threads {
 	struct buf name;
 	bool is_in_thread, is_too_large;
 	bool is_left_out; /* --value asks for another state */
+	bool is_dumped;   /* jstack: of jcmd Thread.dump_to_file */
 	bool is_repeated; /* javacore: the current thread comes again among all */
 	bool has_java_frames;
 };
@@ -79,6 +85,16 @@ static void begin_thread(struct threads *t, struct slice name)
 	buf_add(&t->name, name.at, name.size);
 }
 
+/* What stands between the first and the last double quote; empty where nothing does. */
+static struct slice quoted(struct slice s)
+{
+	const char *first = s.size ? memchr(s.at, '"', s.size) : NULL,
+	           *last = s.size ? memrchr(s.at, '"', s.size) : NULL;
+
+	return last > first ? (struct slice){first + 1, (size_t)(last - first) - 1} :
+	                      (struct slice){"", 0};
+}
+
 static void add_frame(struct threads *t, struct slice name)
 {
 	name = slice_trim(name);
@@ -95,6 +111,12 @@ static size_t find_arguments(struct slice s)
 	int depth = 0;
 
 	for (size_t i = 0; i + 1 < s.size; i++) {
+		if (slice_starts(slice_from(s, i), "operator")) { /* "operator<<" opens nothing */
+			for (i += 8; i < s.size && strchr("<>-=", s.at[i]); i++)
+				;
+			if (i + 1 >= s.size)
+				break;
+		}
 		if (depth == 0 && s.at[i] == ' ' && s.at[i + 1] == '(')
 			return i;
 		if (s.at[i] == '(' || s.at[i] == '<')
@@ -140,7 +162,7 @@ static void line_gdb(struct threads *t, struct slice line)
 
 	if (slice_starts(text, "Thread ") || slice_starts(text, "TID ") ||
 	    slice_starts(text, "PID ")) {
-		begin_thread(t, (struct slice){"", 0});
+		begin_thread(t, quoted(text));
 		return;
 	}
 	if (!cut_frame_number(&text))
@@ -184,20 +206,37 @@ static void line_eu_stack(struct threads *t, struct slice line)
 
 /* ---- Java ---- */
 
+/* '#12 "NAME" RUNNABLE TIME', as jcmd Thread.dump_to_file begins a thread */
+static bool begins_dumped_thread(struct slice text)
+{
+	size_t blank = slice_find(text, " ");
+
+	return slice_starts(text, "#") && blank > 1 &&
+	       slice_is_digits((struct slice){text.at + 1, blank - 1}) &&
+	       slice_starts(slice_from(text, blank), " \"");
+}
+
 static int detect_jstack(struct slice head, bool is_all UNUSED)
 {
+	struct slice rest = head, line;
+
 	if (head_has(head, "Full thread dump") || head_has(head, "FULL THREAD DUMP"))
 		return 90;
+	if (head_has(head, " @bci=") && head_has(head, "\n - "))
+		return 85;
+	for (int i = 0; i < 10 && slice_next_line(&rest, &line); i++)
+		if (begins_dumped_thread(line))
+			return 85;
 	return head_has(head, "java.lang.Thread.State:") && head_has(head, "at ") ? 80 : 0;
 }
 
-/* "at java.base/CLASS.METHOD(FILE:LINE)" to "CLASS.METHOD", with --srcline " FILE:LINE". */
+/* "java.base/CLASS.METHOD(FILE:LINE)" to "CLASS.METHOD", with --srcline " FILE:LINE". */
 static void add_java_frame(struct threads *t, struct slice text)
 {
 	struct buf name = {0};
 	size_t open;
 
-	text = slice_trim(slice_from(text, 3));
+	text = slice_trim(text);
 	buf_add(&name, text.at, slice_find(text, "("));
 	/* JRockit writes signatures: the place in the source is the last pair */
 	for (open = text.size; open && text.at[open - 1] != '('; open--)
@@ -210,25 +249,48 @@ static void add_java_frame(struct threads *t, struct slice text)
 	buf_release(&name);
 }
 
+/* Threads of other states than --value asks for are left out. */
+static void take_state(struct threads *t, struct slice text)
+{
+	text.size = MIN_OF(slice_find(text, " "), slice_find(text, ")"));
+	t->is_left_out = t->options->value && !slice_equals(text, t->options->value);
+}
+
 static void line_jstack(struct threads *t, struct slice line)
 {
 	struct slice text = slice_trim(line);
+	size_t at;
 
 	if (!text.size)
 		return;
 	if (*text.at == '"') {
+		if (quoted(text).size)
+			begin_thread(t, quoted(text));
+	} else if (begins_dumped_thread(line)) {
 		const char *end = memrchr(text.at, '"', text.size);
 
-		if (end > text.at)
-			begin_thread(t, (struct slice){text.at + 1, (size_t)(end - text.at) - 1});
+		begin_thread(t, quoted(text));
+		text = slice_trim(slice_from(text, (size_t)(end + 1 - text.at)));
+		if (slice_starts(text, "virtual"))
+			text = slice_trim(slice_from(text, 7));
+		if (text.size)
+			take_state(t, text);
+		t->is_dumped = true;
 	} else if (slice_starts(text, "at ")) {
-		add_java_frame(t, text);
+		add_java_frame(t, slice_from(text, 3));
+	} else if (slice_starts(text, "- ") && (at = slice_find(text, " @bci=")) < text.size) {
+		text.size = at;
+		add_java_frame(t, slice_from(text, 2));
+	} else if (slice_starts(text, "Thread ") &&
+	           (at = slice_find(text, ": (state = ")) < text.size) {
+		begin_thread(t, (struct slice){"", 0});
+		take_state(t, slice_from(text, at + 11));
 	} else if (slice_starts(text, "java.lang.Thread.State: ")) {
-		text = slice_from(text, 24);
-		text.size = slice_find(text, " ");
-		t->is_left_out = t->options->value && !slice_equals(text, t->options->value);
+		take_state(t, slice_from(text, 24));
 	} else if (slice_starts(text, "JNI global ref")) {
 		end_thread(t);
+	} else if (t->is_dumped && slice_starts(line, "    ") && slice_ends(text, ")")) {
+		add_java_frame(t, text); /* until JDK 24 */
 	}
 }
 
@@ -256,12 +318,9 @@ static bool cut_tag(struct slice line, const char *tag, struct slice *text)
 
 static void begin_javacore_thread(struct threads *t, struct slice text)
 {
-	struct slice name = text, state;
-	const char *end;
+	struct slice state;
 
-	if (*text.at == '"' && (end = memrchr(text.at, '"', text.size)) > text.at)
-		name = (struct slice){text.at + 1, (size_t)(end - text.at) - 1};
-	begin_thread(t, name);
+	begin_thread(t, *text.at == '"' && quoted(text).size ? quoted(text) : text);
 	state = slice_from(text, slice_find(text, " state:") + 7);
 	state.size = slice_find(state, ",");
 	t->is_left_out = t->options->value && !slice_equals(state, t->options->value);
@@ -347,7 +406,7 @@ static void line_exceptions(struct threads *t, struct slice line)
 	struct slice text = slice_trim(line);
 
 	if (slice_starts(text, "at ")) {
-		add_java_frame(t, text);
+		add_java_frame(t, slice_from(text, 3));
 	} else if (slice_starts(text, "Caused by:")) {
 		struct callers swap = t->outer;
 

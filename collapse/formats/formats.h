@@ -47,6 +47,7 @@
 	X(systemtap) \
 	X(ljp) \
 	X(wcp) \
+	X(pmp) \
 	X(gdb) \
 	X(eu_stack) \
 	X(jstack) \
