@@ -216,12 +216,11 @@ static bool take_line(struct bpftrace *b, struct slice line)
 		return open_row(b, text);
 	if (!text.size)
 		return true;
-	if (strchr(" \t", *line.at)) {
-		take_frame(b, line, text);
+	if (strchr(" \t", *line.at) || !strchr(",]", *text.at)) { /* some lose the blanks */
+		if (!slice_starts(line, "ERROR: "))
+			take_frame(b, line, text);
 		return true;
 	}
-	if (!strchr(",]", *text.at))
-		return true; /* messages of its own between */
 	close = find_close(text);
 	take_keys(b, &b->after, (struct slice){text.at, close});
 	if (close < text.size)
