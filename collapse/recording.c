@@ -99,6 +99,7 @@ static void begin(struct recording *rec, const struct session *old)
 	if (old)
 		carry_session(&rec->session, old);
 	options.event_root = rec->stacks.options.event_root;
+	options.tally = rec->options->check != NULL;
 	symbolize.names = &rec->names;
 	if (!options.no_symbols)
 		rec->symbolizer = symbolizer_new(rec->modules, &symbolize);
@@ -292,6 +293,7 @@ static void uncount(struct recording *rec)
 {
 	struct recording_report *report = rec->report;
 
+	stacks_settle(&rec->stacks);
 	for (size_t i = 0; i < rec->stacks.nr_entries; i++)
 		rec->stacks.entries[i].weight = 0;
 	rec->stacks.total = 0;
@@ -695,6 +697,7 @@ static void describe(struct recording *rec)
 
 static void count_session(struct recording *rec)
 {
+	stacks_settle(&rec->stacks);
 	rec->report->nr_truncated += rec->stacks.nr_truncated;
 	rec->report->nr_no_stack += rec->stacks.nr_no_stack;
 	rec->report->nr_bad += rec->session.nr_bad;

@@ -83,15 +83,20 @@ static void grow_slots(struct stacks *stacks)
 	}
 }
 
-/*
- * The entry of the run that stands at the end of the pool, behind what the
- * pool holds for good; a new one keeps it there.
- */
-static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
+static uint32_t hash_of_run(const uint32_t *run, size_t nr)
 {
-	const uint32_t *run = stacks->pool + stacks->pool_size;
-	uint32_t hash = (uint32_t)hash_bytes(run, nr * sizeof(*run));
+	return (uint32_t)hash_bytes(run, nr * sizeof(*run));
+}
+
+/*
+ * The entry of a run that stands in the pool, behind what that holds for good;
+ * a new one is kept there.
+ */
+static struct stacks_entry *entry_of_run(struct stacks *stacks, const uint32_t *run, size_t nr,
+                                         uint32_t hash)
+{
 	size_t at = hash & (stacks->nr_slots - 1);
+	uint32_t *end = stacks->pool + stacks->pool_size;
 	struct stacks_entry *entry;
 
 	for (; stacks->slots[at].entry; at = (at + 1) & (stacks->nr_slots - 1)) {
@@ -105,6 +110,8 @@ static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
 	MEM_GROW(stacks->entries, stacks->nr_entries, stacks->entries_capacity);
 	stacks->entries[stacks->nr_entries] =
 	        (struct stacks_entry){.first = stacks->pool_size, .nr = (uint32_t)nr, .hash = hash};
+	if (run != end)
+		memmove(end, run, nr * sizeof(*run));
 	stacks->pool_size += nr;
 	stacks->slots[at] = (struct stacks_slot){hash, (uint32_t)++stacks->nr_entries};
 	if (stacks->nr_entries > stacks->nr_slots / 2)
@@ -112,12 +119,55 @@ static struct stacks_entry *entry_of_run(struct stacks *stacks, size_t nr)
 	return &stacks->entries[stacks->nr_entries - 1];
 }
 
-static void reserve_run(struct stacks *stacks, size_t nr)
+/* The number of the run that stands right behind what the pool holds for good. */
+static size_t number_of_run(struct stacks *stacks, size_t nr)
 {
-	if (stacks->pool_capacity - stacks->pool_size >= nr)
-		return;
-	stacks->pool_capacity = MAX_OF(stacks->pool_capacity * 2, stacks->pool_size + nr + 4096);
-	stacks->pool = mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
+	const uint32_t *run = stacks->pool + stacks->pool_size;
+
+	return (size_t)(entry_of_run(stacks, run, nr, hash_of_run(run, nr)) - stacks->entries) + 1;
+}
+
+/* Makes room for a run, behind those that wait. */
+static uint32_t *reserve_run(struct stacks *stacks, size_t nr)
+{
+	size_t size = stacks->pool_size + stacks->pending_size;
+
+	if (stacks->pool_capacity - size < nr) {
+		stacks->pool_capacity = MAX_OF(stacks->pool_capacity * 2, size + nr + 4096);
+		stacks->pool =
+		        mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
+	}
+	return stacks->pool + size;
+}
+
+/*
+ * Each look goes where no other went of late, so that it would wait for memory
+ * three times; what is asked for early for many comes for all at once.
+ */
+void stacks_settle(struct stacks *stacks)
+{
+	const size_t mask = stacks->nr_slots - 1, nr = stacks->nr_pending;
+	size_t first = stacks->pool_size;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct stacks_slot *slot = &stacks->slots[stacks->pending[i].hash & mask];
+
+		if (slot->entry)
+			__builtin_prefetch(&stacks->entries[slot->entry - 1], 1);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct stacks_slot *slot = &stacks->slots[stacks->pending[i].hash & mask];
+
+		if (slot->entry)
+			__builtin_prefetch(&stacks->pool[stacks->entries[slot->entry - 1].first]);
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct stacks_pending *p = &stacks->pending[i];
+
+		entry_of_run(stacks, stacks->pool + first, p->nr, p->hash)->weight += p->weight;
+		first += p->nr;
+	}
+	stacks->nr_pending = stacks->pending_size = 0;
 }
 
 /* The system call that a sample tells of, as the frame inside all others; or UINT32_MAX. */
@@ -162,16 +212,17 @@ size_t stacks_enter_text(struct stacks *stacks, const struct sample *sample,
 	uint32_t *run;
 	size_t nr;
 
-	reserve_run(stacks, STACKS_ROOTS_MAX + 1);
-	run = stacks->pool + stacks->pool_size;
+	stacks_settle(stacks);
+	run = reserve_run(stacks, STACKS_ROOTS_MAX + 1);
 	nr = put_roots(stacks, sample, thread, run);
 	run[nr++] = places_of_text(&stacks->frames.places,
 	                           strtab_cstr(&stacks->session->texts, text), false);
-	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+	return number_of_run(stacks, nr);
 }
 
-size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
-                    const struct thread *thread)
+/* Puts the sample's run behind those that wait; its length, 0 = left out by options.only. */
+static size_t put_run(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                      const struct thread *thread)
 {
 	struct session *session = stacks->session;
 	uint32_t *run;
@@ -182,8 +233,7 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
 	if (!frames_resolve(&stacks->frames, event, sample, thread, &is_truncated))
 		return 0;
 	call = place_of_call(stacks, event, sample);
-	reserve_run(stacks, stacks->frames.nr + STACKS_ROOTS_MAX + 4);
-	run = stacks->pool + stacks->pool_size;
+	run = reserve_run(stacks, stacks->frames.nr + STACKS_ROOTS_MAX + 4);
 	if (stacks->options.event_root)
 		run[nr++] = places_of_text(&stacks->frames.places,
 		                           strtab_cstr(&session->texts, event->name), false);
@@ -192,17 +242,27 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
 		stacks->nr_truncated++;
 		run[nr++] = places_of_text(&stacks->frames.places, stacks->text_truncated, false);
 	}
-	if (stacks->frames.nr) {
-		stacks->frames.places.at[stacks->frames.at[0]].nr_samples++;
-	} else {
+	if (!stacks->frames.nr) {
 		stacks->nr_no_stack++;
 		run[nr++] = places_of_text(&stacks->frames.places, stacks->text_no_stack, false);
+	} else if (stacks->options.tally) {
+		stacks->frames.places.at[stacks->frames.at[0]].nr_samples++;
 	}
 	for (size_t i = stacks->frames.nr; i-- > 0;)
 		run[nr++] = stacks->frames.at[i];
 	if (call != UINT32_MAX)
 		run[nr++] = call;
-	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+	return nr;
+}
+
+size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
+                    const struct thread *thread)
+{
+	size_t nr;
+
+	stacks_settle(stacks);
+	nr = put_run(stacks, event, sample, thread);
+	return nr ? number_of_run(stacks, nr) : 0;
 }
 
 bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight)
@@ -216,11 +276,20 @@ bool stacks_weigh(struct stacks *stacks, size_t entry, weight_fx weight)
 int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
                   const struct thread *thread, weight_fx weight)
 {
-	size_t entry = stacks_enter(stacks, event, sample, thread);
+	size_t nr = put_run(stacks, event, sample, thread);
+	uint32_t hash;
 
-	if (!entry)
+	if (!nr)
 		return 0;
-	return stacks_weigh(stacks, entry, weight) ? 1 : -1;
+	if (!weight_add(&stacks->total, weight))
+		return -1;
+	hash = hash_of_run(stacks->pool + stacks->pool_size + stacks->pending_size, nr);
+	__builtin_prefetch(&stacks->slots[hash & (stacks->nr_slots - 1)], 1);
+	stacks->pending[stacks->nr_pending++] = (struct stacks_pending){weight, (uint32_t)nr, hash};
+	stacks->pending_size += nr;
+	if (stacks->nr_pending == STACKS_BATCH)
+		stacks_settle(stacks);
+	return 1;
 }
 
 size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
@@ -228,12 +297,12 @@ size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
 	struct stacks_entry base = stacks->entries[entry - 1];
 	uint32_t *run;
 
-	reserve_run(stacks, (size_t)base.nr + 1);
-	run = stacks->pool + stacks->pool_size;
+	stacks_settle(stacks);
+	run = reserve_run(stacks, (size_t)base.nr + 1);
 	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
 	run[base.nr] = places_of_text(&stacks->frames.places,
 	                              strtab_cstr(&stacks->session->texts, text), false);
-	return (size_t)(entry_of_run(stacks, (size_t)base.nr + 1) - stacks->entries) + 1;
+	return number_of_run(stacks, (size_t)base.nr + 1);
 }
 
 size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker)
@@ -245,13 +314,13 @@ size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker)
 	if (stacks->place_waker == UINT32_MAX)
 		stacks->place_waker = places_of_text(
 		        &stacks->frames.places, strtab_cstr(&stacks->session->texts, "--"), false);
-	reserve_run(stacks, (size_t)base.nr + 1 + other.nr);
-	run = stacks->pool + stacks->pool_size;
+	stacks_settle(stacks);
+	run = reserve_run(stacks, (size_t)base.nr + 1 + other.nr);
 	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
 	run[nr++] = stacks->place_waker;
 	for (uint32_t i = other.nr; i-- > 0;)
 		run[nr++] = stacks->pool[other.first + i];
-	return (size_t)(entry_of_run(stacks, nr) - stacks->entries) + 1;
+	return number_of_run(stacks, nr);
 }
 
 /* The frames of one place, outermost first: ids in the folder. */

@@ -35,6 +35,7 @@ struct stacks_options {
 	bool no_symbols;
 	enum symbolize_demangle demangle; /* of names that the recording carries */
 	bool addresses;                   /* add the address to names that are not known */
+	bool tally;                       /* count the samples of each place */
 	struct profile *profile; /* told of frames and stacks when they are folded, or NULL */
 };
 
@@ -49,6 +50,14 @@ struct stacks_slot {
 	uint32_t hash, entry; /* entry + 1; 0 = empty */
 };
 
+/* A sample that is counted when its place in the tables has come from memory. */
+struct stacks_pending {
+	weight_fx weight;
+	uint32_t nr, hash; /* of its run; the runs stand one behind the other in the pool */
+};
+
+#define STACKS_BATCH 64
+
 struct stacks {
 	struct session *session; /* borrowed */
 	struct stacks_options options;
@@ -62,6 +71,9 @@ struct stacks {
 	uint32_t *pool;
 	size_t pool_size, pool_capacity;
 	weight_fx total;
+
+	struct stacks_pending pending[STACKS_BATCH];
+	size_t nr_pending, pending_size; /* their runs: words in the pool, behind its end */
 
 	uint32_t text_no_stack, text_truncated;
 	uint32_t place_waker; /* of the frame "--"; UINT32_MAX while there is none */
@@ -80,11 +92,13 @@ void stacks_init(struct stacks *stacks, struct session *session, struct symboliz
 void stacks_release(struct stacks *stacks);
 
 /*
- * Counts one sample. 1 = counted, 0 = left out by options.only,
- * -1 = the total would reach 2^64.
+ * Counts one sample, which is among the entries after stacks_settle() only.
+ * 1 = counted, 0 = left out by options.only, -1 = the total would reach 2^64.
  */
 int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
                   const struct thread *thread, weight_fx weight);
+
+void stacks_settle(struct stacks *stacks);
 
 /*
  * The two halves of stacks_sample(), for weights that are known only later:
@@ -116,7 +130,7 @@ struct stacks_folded {
 };
 
 /*
- * Adds all stacks to the folder. symbolizer: NULL with options.no_symbols.
+ * Adds all stacks, which are settled, to the folder. symbolizer: NULL with options.no_symbols.
  * keep: asked once per distinct name where not NULL; stacks without a name it
  * wants are left out.
  */
