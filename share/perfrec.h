@@ -21,6 +21,7 @@
 
 #define PERFREC_PIPE_HEADER_SIZE 16
 #define PERFREC_FILE_HEADER_SIZE 104
+#define PERFREC_FILE_HEADER_OLD  72 /* before Linux 2.6.33: without the bits of features */
 #define PERFREC_HEADER_SIZE      8 /* of each record: u32 type, u16 misc, u16 size */
 
 /* Kernel record types newer than the oldest headers we build with. */

@@ -7,6 +7,7 @@
 #include <elf.h>
 
 #define BUILD_IDS_MAX 1000000
+#define NAMED_MAX     ((size_t)1024)
 
 /* The last 4 bytes of the 24 for a build-id hold its size when this bit is set. */
 #define MISC_BUILD_ID_SIZE (1 << 15)
@@ -110,34 +111,49 @@ static void read_build_ids(struct reader *reader, struct perfrec_cursor c)
 	}
 }
 
-/* "NAME,TYPE,CONFIG" lines; names of their own only for what perf has no name for. */
+/*
+ * Names that are told by type and config, for what perf has no name of its
+ * own for. Only among so many events, as every name is looked for in all.
+ */
+static void name_events(struct reader *reader, uint64_t type, uint64_t config, struct slice name)
+{
+	struct events *events = &reader->events;
+
+	for (size_t i = 0; i < MIN_OF(events->nr, NAMED_MAX); i++) {
+		struct event *event = events->at[i];
+
+		if (event->attr.type == type && event->attr.config == config && !event->is_named &&
+		    (type == PERF_TYPE_TRACEPOINT || type >= PERF_TYPE_RAW))
+			event_set_name(event, name);
+	}
+}
+
+void features_event_type(struct reader *reader, struct perfrec_cursor c)
+{
+	uint64_t config = perfrec_u64(&c);
+
+	name_events(reader, PERF_TYPE_TRACEPOINT, config, perfrec_text(&c));
+}
+
+/* "NAME,TYPE,CONFIG" lines. */
 static void read_event_types(struct reader *reader, struct slice text)
 {
 	const char *at = text.at, *end = text.at + text.size;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct slice line = {at, (size_t)((newline ? newline : end) - at)};
-		const char *comma = memchr(line.at, ',', line.size);
+		const char *line_end = newline ? newline : end;
+		const char *comma = memchr(at, ',', (size_t)(line_end - at));
 		unsigned long long type, config;
 		char numbers[64];
 
-		at = newline ? newline + 1 : end;
-		if (!comma)
-			continue;
-		snprintf(numbers, sizeof(numbers), "%.*s", (int)(line.at + line.size - comma),
-		         comma);
-		if (sscanf(numbers, ",%llu,%llu", &type, &config) != 2)
-			continue;
-		for (size_t i = 0; i < reader->events.nr; i++) {
-			struct event *event = reader->events.at[i];
-
-			if (event->attr.type == type && event->attr.config == config &&
-			    (type == PERF_TYPE_TRACEPOINT || type >= PERF_TYPE_RAW) &&
-			    !event->is_named)
-				event_set_name(event,
-				               (struct slice){line.at, (size_t)(comma - line.at)});
+		if (comma) {
+			snprintf(numbers, sizeof(numbers), "%.*s", (int)(line_end - comma), comma);
+			if (sscanf(numbers, ",%llu,%llu", &type, &config) == 2)
+				name_events(reader, type, config,
+				            (struct slice){at, (size_t)(comma - at)});
 		}
+		at = line_end + 1;
 	}
 }
 
@@ -160,7 +176,7 @@ static void read_meta(struct reader *reader, struct perfrec_cursor c)
 
 void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 {
-	uint32_t online;
+	uint32_t nr[2];
 
 	switch (id) {
 	case PERFREC_FEAT_HOSTNAME:
@@ -180,8 +196,9 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 		break;
 	case PERFREC_FEAT_NRCPUS:
 		/* writers differ in which of the two comes first */
-		online = perfrec_u32(&c);
-		reader->nr_cpus = MIN_OF(online, perfrec_u32(&c));
+		nr[0] = perfrec_u32(&c);
+		nr[1] = perfrec_u32(&c);
+		reader->nr_cpus = MIN_OF(nr[0], nr[1]);
 		break;
 	case PERFREC_FEAT_CMDLINE:
 		read_command(reader, c);

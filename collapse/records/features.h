@@ -16,6 +16,12 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c);
 /* The body of a build-id entry: in the section, or a record of its own. */
 void features_build_id(struct reader *reader, uint16_t misc, struct perfrec_cursor c);
 
+/*
+ * The name of a tracepoint as perf before Linux 3.11 wrote it: u64 config, char
+ * name[64]; entries of a section of the file header, or records of their own.
+ */
+void features_event_type(struct reader *reader, struct perfrec_cursor c);
+
 void features_release(struct reader *reader);
 
 /* Gives modules the build-ids that a recorder which writes into a pipe knows at its end. */

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <zstd.h>
 
+#define EVENT_TYPE_SIZE (8 + 64)
+#define EVENT_TYPES_MAX 4096
+
 #define PLAIN_CHUNK ((size_t)512 * 1024)
 
 /* Bytes behind the reader that stay mapped: records not yet delivered lie there. */
@@ -157,6 +160,15 @@ static int read_attrs(struct reader *reader, struct slice all, struct section at
 	return 0;
 }
 
+static void read_event_types(struct reader *reader, struct perfrec_cursor c)
+{
+	for (int i = 0; i < EVENT_TYPES_MAX && c.end - c.at >= EVENT_TYPE_SIZE; i++) {
+		const uint8_t *at = perfrec_bytes(&c, EVENT_TYPE_SIZE);
+
+		features_event_type(reader, (struct perfrec_cursor){at, c.at, c.swap, false});
+	}
+}
+
 static void read_features(struct reader *reader, struct slice all, struct section data,
                           const uint64_t bits[4])
 {
@@ -267,7 +279,7 @@ static int open_file(struct reader *reader, uint64_t header_size, struct err *er
 {
 	struct reader_state *s = reader->state;
 	struct perfrec_cursor c;
-	struct section attrs, data;
+	struct section attrs, data, types;
 	uint64_t attr_size, bits[4];
 	struct slice all;
 
@@ -275,20 +287,22 @@ static int open_file(struct reader *reader, uint64_t header_size, struct err *er
 		return -1;
 	if (input_all(reader->in, SIZE_MAX, &all, err) < 0)
 		return -1;
-	if (all.size < PERFREC_FILE_HEADER_SIZE)
+	if (all.size < MIN_OF(header_size, PERFREC_FILE_HEADER_SIZE))
 		return err_set(err, "'%s' is cut off inside its file header",
 		               input_name(reader->in));
 	c = (struct perfrec_cursor){(const uint8_t *)all.at + 16,
-	                            (const uint8_t *)all.at + PERFREC_FILE_HEADER_SIZE,
+	                            (const uint8_t *)all.at +
+	                                    MIN_OF(header_size, PERFREC_FILE_HEADER_SIZE),
 	                            reader->swap, false};
 	attr_size = perfrec_u64(&c);
 	attrs = read_section(&c);
 	data = read_section(&c);
-	read_section(&c); /* names of event types: unused since Linux 2.6.37 */
+	types = read_section(&c);
 	for (int i = 0; i < 4; i++)
 		bits[i] = perfrec_u64(&c);
 	if (read_attrs(reader, all, attrs, attr_size, err) < 0)
 		return -1;
+	read_event_types(reader, section_cursor(reader, all, types));
 	if (data.offset < header_size || data.offset > all.size)
 		return err_set(err, "'%s' is cut off before its first record",
 		               input_name(reader->in));
@@ -335,7 +349,8 @@ static int open_any(struct reader *reader, struct err *err)
 		reader->swap = true;
 		header_size = __builtin_bswap64(header_size);
 	}
-	if (header_size >= PERFREC_FILE_HEADER_SIZE && header_size <= 65536)
+	if ((header_size >= PERFREC_FILE_HEADER_SIZE && header_size <= 65536) ||
+	    header_size == PERFREC_FILE_HEADER_OLD)
 		return open_file(reader, header_size, err);
 	if (header_size < PERFREC_PIPE_HEADER_SIZE || header_size >= PERFREC_FILE_HEADER_SIZE)
 		return err_set(err, "'%s' has a header of impossible size %llu",
@@ -572,6 +587,9 @@ static bool take_own(struct reader *reader, const struct record *record)
 	switch (record->type) {
 	case PERFREC_HEADER_ATTR:
 		read_attr_record(reader, c);
+		break;
+	case PERFREC_EVENT_TYPE:
+		features_event_type(reader, c);
 		break;
 	case PERFREC_EVENT_UPDATE:
 		read_event_update(reader, c);

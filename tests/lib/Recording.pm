@@ -23,7 +23,7 @@ sub new {
 	my ($class, %o) = @_;
 	my $self = bless { big => 0, pipe => 1, sample_type => 'IP TID TIME CALLCHAIN',
 		read_format => 0, attr_size => 128, id_all => 1, side_id => 1, attrs => [], records => '',
-		features => {}, header_size => 0, regs => 0, regs_intr => 0, branch => 0, %o }, $class;
+		features => {}, regs => 0, regs_intr => 0, branch => 0, %o }, $class;
 	$self->{type} = $self->bits($self->{sample_type});
 	$self->event(name => 'cpu-clock', type => 1, config => 0, ids => [1]) unless $o{no_event};
 	return $self;
@@ -197,25 +197,28 @@ sub bytes {
 			$attrs . $s->{records};
 	}
 	my $ids = '';
-	my $at = 104;
+	my $at = $s->{old_header} ? 72 : 104;
 	for my $e (@{$s->{attrs}}) {
 		$attrs .= $s->attr($e) . $s->u64($at + length $ids, 8 * @{$e->{ids}});
 		$ids .= $s->u64(@{$e->{ids}});
 	}
 	my $attrs_at = $at + length $ids;
-	my $data_at = $attrs_at + length $attrs;
+	# names of tracepoints, as Linux before 3.11 had them
+	my $types = join '', map { $s->u64($_) . pack 'a64', $s->{types}{$_} } sort keys %{$s->{types} // {}};
+	my $data_at = $attrs_at + length($attrs) + length $types;
 	my @features = sort { $a <=> $b } keys %{$s->{features}};
 	my @bits = (0) x 4;
 	$bits[$_ >> 6] |= 1 << ($_ & 63) for @features;
-	my $head = $magic . $s->u64(104, $s->{attr_size} + 16, $attrs_at, length $attrs, $data_at,
-		$s->{data_size} // length $s->{records}, 0, 0, @bits);
+	my $head = $magic . $s->u64($at, $s->{attr_size} + 16, $attrs_at, length $attrs, $data_at,
+		$s->{data_size} // length $s->{records}, $types ? $data_at - length $types : 0,
+		length $types, $s->{old_header} ? () : @bits);
 	my $body_at = $data_at + length($s->{records}) + 16 * @features;
 	my ($table, $bodies) = ('', '');
 	for my $id (@features) {
 		$table .= $s->u64($body_at + length $bodies, length $s->{features}{$id});
 		$bodies .= $s->{features}{$id};
 	}
-	return $head . $ids . $attrs . $s->{records} . $table . $bodies;
+	return $head . $ids . $attrs . $types . $s->{records} . $table . $bodies;
 }
 
 sub write {

@@ -375,6 +375,18 @@ folds "unknown types are stepped over by size" "$new $task
 	\$r->record(71, 0, \$r->u64(24, 0, 0) . \$r->u32(0, 0, 0, 0)); \$r->raw('y' x 24);
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
 	<<<'app;a+0x100 1'
+for old in old_magic "old_magic => 1, old_header"; do
+	folds "B64 a file of Linux 2.6.3x ($old)" "
+		\$r = Recording->new(%o, pipe => 0, $old => 1, attr_size => 64, id_all => 0); $task
+		\$r->record(65, 0, \$r->u64(0) . 'cycles' . \"\\0\" x 58);
+		\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
+		<<<'app;a+0x100 1'
+done
+folds "names of tracepoints as Linux before 3.11 has them" "
+	\$r = Recording->new(%o, no_event => 1, sample_type => 'ID IP TID TIME', types => { 63 => 'sched:a_b', 64 => 'x:y' });
+	\$r->event(type => 2, config => 63, ids => [7]); \$r->event(type => 0, config => 64, ids => [8]); $task
+	if (\$o{pipe}) { \$r->record(65, 0, \$r->u64(\$_->[0]) . pack 'a64', \$_->[1]) for [62, 'no'], [63, 'sched:a_b'] }
+	\$r->sample(id => 7, ip => 0x1300, tid => [10, 10], time => 5)" --all-events <<<'sched:a_b;app;a+0x300 1'
 folds "B62 a pipe header with more in it than is known" "
 	\$r = Recording->new(%o, extra => \$o{pipe} ? 'moremore' : ''); $task
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])" \
