@@ -167,8 +167,8 @@ static bool say_losses(const struct run *run)
 	if (run->format_report.incomplete[0])
 		msg_warn("%s", run->format_report.incomplete);
 	if (guard_nr_cut())
-		msg_warn("%u of the files with names became shorter while they were read; their "
-		         "functions have no names from then on",
+		msg_warn("%u of the files with names became shorter while they were read; names of "
+		         "theirs are missing or cut short from then on",
 		         guard_nr_cut());
 	if (debuginfod_counts().nr_late)
 		msg_note("%u files were not got from debuginfod servers in the time they had; "

@@ -4,7 +4,8 @@
  * Paths from recordings, and links in the folder, are taken as if the folder
  * were the root of all files: neither ".." nor an absolute link leads out.
  *
- * Source: openat2(2), RESOLVE_IN_ROOT (Linux 5.6).
+ * Source: openat2(2), RESOLVE_IN_ROOT (Linux 5.6). Where there is none, the
+ * path is walked one component at a time, which is slower and finds the same.
  */
 #ifndef SHARE_BELOW_H
 #define SHARE_BELOW_H

@@ -37,6 +37,12 @@ struct guard_mapping *guard_mapping_add(const void *at, size_t size)
 	return NULL;
 }
 
+void guard_mapping_cut(struct guard_mapping *mapping)
+{
+	if (mapping && !atomic_exchange(&mapping->is_cut, true))
+		nr_cut++;
+}
+
 void guard_mapping_remove(struct guard_mapping *mapping)
 {
 	if (!mapping)
@@ -62,8 +68,7 @@ static bool is_filled(uintptr_t at)
 		if (mmap((void *)page, end - page, PROT_READ | PROT_WRITE,
 		         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 			return false;
-		if (!atomic_exchange(&mapping->is_cut, true))
-			nr_cut++;
+		guard_mapping_cut(mapping);
 		return true;
 	}
 	return false;

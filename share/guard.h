@@ -22,6 +22,10 @@ struct guard_mapping;
 /* From any thread; NULL where too many are in use: that one is not guarded. */
 struct guard_mapping *guard_mapping_add(const void *at, size_t size);
 
+/* Counts it as one that lost its end, unless it was; for who notices by other means. NULL is fine.
+ */
+void guard_mapping_cut(struct guard_mapping *mapping);
+
 /* Before it is unmapped. NULL is fine. */
 void guard_mapping_remove(struct guard_mapping *mapping);
 

@@ -24,7 +24,7 @@ $(BUILD)/fault/inject.so: tests/fault/inject.c
 
 # programs that test scripts run
 helper_programs := $(BUILD)/symbols/names_at $(BUILD)/unwind/truth $(BUILD)/unwind/truth_aarch64 \
-	$(BUILD)/bench/unwind
+	$(BUILD)/symbols/without_openat2 $(BUILD)/bench/unwind
 
 $(helper_programs): $(BUILD)/%: $(BUILD)/tests/%.o $(libs_of_tools)
 	@mkdir -p $(@D)

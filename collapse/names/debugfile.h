@@ -23,6 +23,13 @@ struct elffile *debugfile_of(struct elffile *file);   /* separate debug informat
 struct elffile *debugfile_mini(struct elffile *file); /* unpacked .gnu_debugdata */
 struct elffile *debugfile_alt(struct elffile *file);  /* of .gnu_debugaltlink */
 
+/*
+ * Opens what lies beside a file: a path that begins as the file's own is not
+ * left by links or ".." where that was not. Takes the path, from malloc(); NULL where there
+ * is no ELF file.
+ */
+struct elffile *debugfile_open(const struct elffile *beside, char *path_take);
+
 /* The folder of a path, without the last slash; the caller frees. */
 char *debugfile_folder(const char *path);
 

@@ -140,18 +140,14 @@ static struct dwarf_unit *take_unit(struct dwo_files *files, const struct dwarf 
 }
 
 static struct dwarf_unit *from_package(struct dwo_files *files, struct dwarf_unit *skeleton,
-                                       const char *program)
+                                       const struct elffile *program)
 {
 	struct dwarf sections;
 	struct slice index;
-	struct err err = {0};
-	char *path;
 
 	if (!files->package_tried) {
 		files->package_tried = true;
-		path = mem_printf("%s.dwp", program);
-		files->package = elffile_open(path, &err);
-		free(path);
+		files->package = debugfile_open(program, mem_printf("%s.dwp", program->path));
 	}
 	if (!files->package)
 		return NULL;
@@ -164,13 +160,11 @@ static struct dwarf_unit *from_package(struct dwo_files *files, struct dwarf_uni
 
 /* Opens a path, which it frees. */
 static struct dwarf_unit *from_file(struct dwo_files *files, struct dwarf_unit *skeleton,
-                                    char *path_take)
+                                    const struct elffile *program, char *path_take)
 {
-	struct err err = {0};
-	struct elffile *file = elffile_open(path_take, &err);
+	struct elffile *file = debugfile_open(program, path_take);
 	struct dwarf sections;
 
-	free(path_take);
 	if (!file)
 		return NULL;
 	MEM_GROW(files->files, files->nr_files, files->files_capacity);
@@ -180,7 +174,7 @@ static struct dwarf_unit *from_file(struct dwo_files *files, struct dwarf_unit *
 }
 
 struct dwarf_unit *dwo_unit(struct dwo_files *files, struct dwarf_unit *skeleton,
-                            const char *program)
+                            const struct elffile *program)
 {
 	const char *name = dwarf_text(skeleton, &skeleton->dwo_name);
 	const char *folder = dwarf_text(skeleton, &skeleton->comp_dir), *base;
@@ -191,13 +185,13 @@ struct dwarf_unit *dwo_unit(struct dwo_files *files, struct dwarf_unit *skeleton
 		return NULL;
 	unit = from_package(files, skeleton, program);
 	if (!unit && name[0] == '/')
-		unit = from_file(files, skeleton, mem_strdup(name));
+		unit = from_file(files, skeleton, program, mem_strdup(name));
 	else if (!unit && folder)
-		unit = from_file(files, skeleton, mem_printf("%s/%s", folder, name));
+		unit = from_file(files, skeleton, program, mem_printf("%s/%s", folder, name));
 	if (!unit) {
 		base = strrchr(name, '/');
-		here = debugfile_folder(program);
-		unit = from_file(files, skeleton,
+		here = debugfile_folder(program->path);
+		unit = from_file(files, skeleton, program,
 		                 mem_printf("%s/%s", here, base ? base + 1 : name));
 		free(here);
 	}

@@ -30,6 +30,6 @@ void dwo_release(struct dwo_files *files);
  * folder of `program` is where a package, and .dwo files that have moved, are.
  */
 struct dwarf_unit *dwo_unit(struct dwo_files *files, struct dwarf_unit *skeleton,
-                            const char *program);
+                            const struct elffile *program);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "collapse/names/debugfile.h"
 #include "collapse/names/unpack.h"
+#include "share/below.h"
 #include "share/guard.h"
 #include "share/mem.h"
 
@@ -262,10 +263,38 @@ struct elffile *elffile_open(const char *path, struct err *err)
 			file->size = (size_t)st.st_size;
 			file->is_mapped = true;
 			file->guard = guard_mapping_add(bytes, file->size);
+			file->inode = st.st_ino;
 		}
 	}
 	close(fd);
 	return file ? with_headers(file, err) : NULL;
+}
+
+struct elffile *elffile_open_below(const char *root, const char *path, struct err *err)
+{
+	/* nothing is opened yet, so that a fifo or a device stays untouched */
+	int fd = below_open(root, path, O_PATH);
+	struct elffile *file = NULL;
+	struct stat st;
+	char self[64];
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		err_set(err, "not found");
+	} else if (!S_ISREG(st.st_mode)) {
+		err_set(err, "not a regular file");
+	} else {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+		file = elffile_open(self, err);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (!file)
+		return NULL;
+	/* what belongs to it lies beside it */
+	free(file->path);
+	file->path = mem_printf("%s%s", root, path);
+	file->root_size = strlen(root);
+	return file;
 }
 
 struct elffile *elffile_of_memory(const char *name, uint8_t *bytes_take, size_t size,
@@ -299,10 +328,24 @@ struct elffile *elffile_vdso(struct err *err)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): a debug file has at most a shared one of its own */
+/*
+ * Was the file cut where it is mapped still? Within its last page that raises
+ * no signal. Only where its name still leads to it.
+ */
+static bool is_shorter(const struct elffile *file)
+{
+	struct stat st;
+
+	return file->is_mapped && stat(file->path, &st) == 0 && st.st_ino == file->inode &&
+	       (uint64_t)st.st_size < file->size;
+}
+
 void elffile_close(struct elffile *file)
 {
 	if (!file)
 		return;
+	if (is_shorter(file))
+		guard_mapping_cut(file->guard);
 	elffile_close(file->debug);
 	elffile_close(file->mini);
 	elffile_close(file->alt);

@@ -46,12 +46,14 @@ struct elf_symbol {
 };
 
 struct elffile {
-	char *path; /* as opened, or a name for people */
+	char *path;       /* as opened, or a name for people */
+	size_t root_size; /* of it: the folder that nothing beside the file may lead out of */
 	const uint8_t *bytes;
 	size_t size;
 	bool is_mapped; /* else bytes are from malloc() */
 	bool is_cut;    /* it became shorter; set by who noticed */
 	struct guard_mapping *guard;
+	uint64_t inode; /* of what is mapped */
 	bool is_64, is_big_endian;
 	uint16_t machine, type; /* EM_..., ET_... */
 	uint64_t entry;
@@ -79,6 +81,12 @@ enum { ELFFILE_MAX_SEGMENTS = 1024 };
 /* A regular file; NULL with err filled ("not an ELF file", ...). */
 struct elffile *elffile_open(const char *path, struct err *err);
 
+/*
+ * The same for a path below a folder, which it is not to lead out of
+ * (share/below.h).
+ */
+struct elffile *elffile_open_below(const char *root, const char *path, struct err *err);
+
 /* Takes the bytes, which are from malloc(), also where it fails. */
 struct elffile *elffile_of_memory(const char *name, uint8_t *bytes_take, size_t size,
                                   struct err *err);
@@ -86,7 +94,7 @@ struct elffile *elffile_of_memory(const char *name, uint8_t *bytes_take, size_t 
 /* The vdso of this very process. */
 struct elffile *elffile_vdso(struct err *err);
 
-/* NULL is fine. Closes the companions too. */
+/* NULL is fine. Closes the companions too. Counts a file that is shorter now (share/guard.h). */
 void elffile_close(struct elffile *file);
 
 /*

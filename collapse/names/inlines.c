@@ -200,9 +200,9 @@ static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 		return inlines->scopes[index];
 	}
 	if (unit->dwo_id && unit->dwo_name.class != DWARF_NONE) {
-		split = dwo_unit(&inlines->split, unit, inlines->file->path);
+		split = dwo_unit(&inlines->split, unit, inlines->file);
 		if (!split && inlines->dwarf->file != inlines->file)
-			split = dwo_unit(&inlines->split, unit, inlines->dwarf->file->path);
+			split = dwo_unit(&inlines->split, unit, inlines->dwarf->file);
 	}
 	walk.out = mem_zalloc(sizeof(*walk.out));
 	walk.out->unit = split ? split : unit;

@@ -291,6 +291,7 @@ static bool try_take_below(struct search *search, const char *root, const char *
 		/* what belongs to it lies beside it */
 		free(search->found->path);
 		search->found->path = mem_printf("%s%s", root, path);
+		search->found->root_size = strlen(root);
 	}
 	return done;
 }

@@ -124,6 +124,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%.6f s of CPU, %lu kB\n", cpu_seconds() - begin, own_kb());
 	symbolizer_free(symbolizer);
 	modules_free(modules);
+	if (guard_nr_cut())
+		fprintf(stderr, "files that became shorter: %u\n", guard_nr_cut());
 	strtab_release(&names);
 	free((char *)key.path);
 	return EXIT_COMPLETE;

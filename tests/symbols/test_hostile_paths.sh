@@ -32,7 +32,6 @@ record() { # PATH: a sample in secret_place of the file that is said to be there
 		$r->sample(tid => [7, 7], time => 3, ip => 0x400000 + hex($ARGV[1]) + 4);
 		$r->round; $r->write("recording")' "$1" "$vaddr"
 }
-named() { collapse -q --no-header "$@" recording | grep -q secret_place; }
 mkdir -p root/dir outside root/same
 cp program root/same/program
 cp program outside/program
@@ -41,14 +40,40 @@ ln -s ../../outside/program root/dir/relative
 ln -s ../outside root/out
 ln -s /same/program root/dir/inside
 mkfifo root/dir/fifo
-for path in /dir/absolute /dir/relative /out/program /../outside/program "/dir/../../outside/program" "$work/outside/program" /dir/fifo; do
-	record "$path"
-	if named --symfs "$work/root"; then not_ok "--symfs is not left by ${path/#$work/.}"; else ok "--symfs is not left by ${path/#$work/.}"; fi
+# on this kernel, and as where there is no openat2
+ln -s loop root/loop
+ln -s "$(printf 'a/%.0s' {1..2000})" root/long
+for before in '' "$BUILD/symbols/without_openat2"; do
+	how=${before:+, path by path}
+	named() { $before collapse -q --no-header "$@" recording | grep -q secret_place; }
+	for path in /dir/absolute /dir/relative /out/program /../outside/program "/dir/../../outside/program" "$work/outside/program" /dir/fifo /loop /long /same/program/ /same/program/program; do
+		record "$path"
+		if named --symfs "$work/root"; then not_ok "--symfs is not left by ${path/#$work/.}$how"; else ok "--symfs is not left by ${path/#$work/.}$how"; fi
+	done
+	for path in /same/program /dir/inside /../same/program /dir/./../same//program; do
+		record "$path"
+		check "--symfs finds $path within$how" named --symfs "$work/root"
+	done
 done
-for path in /same/program /dir/inside /../same/program; do
-	record "$path"
-	check "--symfs finds $path within" named --symfs "$work/root"
-done
+named() { collapse -q --no-header "$@" recording | grep -q secret_place; }
+
+# the debug file of a stripped program there
+strip -o root/same/stripped program
+objcopy --only-keep-debug program stripped.debug
+objcopy --add-gnu-debuglink=stripped.debug root/same/stripped
+record /same/stripped
+not_named() { ! named "$@"; }
+check 'a stripped program below --symfs has no names' not_named --symfs "$work/root"
+mkdir root/same/.debug
+ln -s "$work/stripped.debug" root/same/.debug/stripped.debug
+check 'a debug file beside it is none where a link leads out' not_named --symfs "$work/root"
+mv root/same/.debug/stripped.debug link
+cp stripped.debug root/same/.debug/
+check 'a debug file beside it' named --symfs "$work/root"
+mkdir -p root/usr/lib/debug/same
+mv root/same/.debug/stripped.debug root/usr/lib/debug/same/
+check 'a debug file in its own /usr/lib/debug' named --symfs "$work/root"
+
 record "$work/outside/program"
 check 'without --symfs the path is what it says' named
 

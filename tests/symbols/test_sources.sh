@@ -148,22 +148,30 @@ done
 if [ "$MODE" = sanitize ]; then
 	skip "a file cut while it is mapped: stdbuf and the sanitizer both want to be loaded first"
 else
-	g++ -w -g -O2 -Wl,--build-id -o shrinking "$source"
-	pcs shrinking >pcs
-	at=$(nm shrinking | awk '$3 == "main" { print $1 }')
-	coproc asked { stdbuf -oL "$names_at" -i -l shrinking 2>&1; }
-	asked_pid=$!
-	echo "$at" >&"${asked[1]}"
-	read -r -t 20 first <&"${asked[0]}"
-	truncate -s 1000 shrinking
-	cat pcs >&"${asked[1]}"
-	exec {out}<&"${asked[0]}"
-	eval "exec ${asked[1]}>&-"
-	later=$(sort -u <&$out)
-	wait $asked_pid
-	status=$?
+	shrink() { # NEW SIZE: sets first, later and status
+		g++ -w -g -O2 -Wl,--build-id -o shrinking "$source"
+		# its last page is not full
+		truncate -s $((($(stat -c %s shrinking) | 4095) + 2000)) shrinking
+		pcs shrinking >pcs
+		at=$(nm shrinking | awk '$3 == "main" { print $1 }')
+		coproc asked { stdbuf -oL "$names_at" -i -l shrinking 2>&1; }
+		asked_pid=$!
+		echo "$at" >&"${asked[1]}"
+		read -r -t 20 first <&"${asked[0]}"
+		truncate -s "$1" shrinking
+		cat pcs >&"${asked[1]}"
+		exec {out}<&"${asked[0]}"
+		eval "exec ${asked[1]}>&-"
+		later=$(sort -u <&$out)
+		wait $asked_pid
+		status=$?
+	}
+	shrink 1000
 	check 'a file cut while it is mapped: names until then' [ "${first%% *}" = main ]
-	check 'a file cut while it is mapped: then the module, and the run goes on' [ "$status $later" = '0 [shrinking]' ]
+	check 'a file cut while it is mapped: then the module, and the run goes on' [ "$status $later" = "0 [shrinking]
+files that became shorter: 1" ]
+	shrink -100
+	check 'a file cut within its last page is told' grep -qx 'files that became shorter: 1' <<<"$later"
 fi
 
 # a server, here a folder: asked only where it was wanted
