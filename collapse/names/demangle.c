@@ -280,21 +280,23 @@ static const char *behind_quoted(const char *at, const char *end)
 	return p < end ? p + 1 : at;
 }
 
-/* Is a "<" or ">" inside of brackets a sign of an expression: "(1)<(2)", "(8)>>(2)", "->"? */
-static bool is_sign(const char *at, const char *end)
+/* The size of a sign of an expression inside of brackets: "(1)<(2)", "(8)>>(2)", "->", or 0. */
+static size_t sign_size(const char *at, const char *end)
 {
+	char next = at + 1 < end ? at[1] : '\0';
+
 	if (*at == '<')
-		return at[-1] == ')';
-	if (at[-1] == '-' || (end - at > 1 && at[1] == '='))
-		return true;
-	return end - at > 2 && at[-1] == ')' && at[1] == '>' && at[2] == '(';
+		return at[-1] != ')' ? 0 : next == '<' ? 2 : 1;
+	if (at[-1] == '-' || next == '=')
+		return 1;
+	return end - at > 2 && at[-1] == ')' && next == '>' && at[2] == '(' ? 2 : 0;
 }
 
 /* The place behind the bracket that closes the one at `at`, or NULL. */
 static const char *behind_bracket(const char *at, const char *end)
 {
 	char open[256];
-	size_t depth = 0, skipped = 0;
+	size_t depth = 0, skipped = 0, sign;
 	const char *named = at; /* behind an operator: what opens there are arguments */
 
 	for (const char *p = at; p < end; p += skipped) {
@@ -309,8 +311,9 @@ static const char *behind_bracket(const char *at, const char *end)
 			named = skipped > 1 ? p + skipped : named;
 			break;
 		case '<':
-			if (p != named && is_sign(p, end)) {
-				skipped = p[1] == '<' ? 2 : 1;
+			sign = p != named ? sign_size(p, end) : 0;
+			if (sign) {
+				skipped = sign;
 				break;
 			}
 			/* fall through */
@@ -322,8 +325,9 @@ static const char *behind_bracket(const char *at, const char *end)
 			open[depth++] = *p == '(' ? ')' : (char)(*p + 2);
 			break;
 		case '>':
-			if (is_sign(p, end)) {
-				skipped = p[1] == '>' ? 2 : 1;
+			sign = sign_size(p, end);
+			if (sign) {
+				skipped = sign;
 				break;
 			}
 			if (open[depth - 1] != '>')

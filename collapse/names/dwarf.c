@@ -233,21 +233,26 @@ static struct dwarf_abbrevs *read_abbrevs(const struct dwarf_unit *unit)
 		abbrev.tag = (uint16_t)cursor_uleb(&c);
 		abbrev.has_children = cursor_uint(&c, 1) != 0;
 		abbrev.first_spec = (uint32_t)abbrevs->nr_specs;
+		abbrev.sibling_at = -1;
 		while (!c.bad) {
 			struct dwarf_spec spec = {.attribute = (uint16_t)cursor_uleb(&c)};
-			int size;
 
 			spec.form = (uint16_t)cursor_uleb(&c);
 			if (spec.form == DW_FORM_implicit_const)
 				spec.constant = cursor_sleb(&c);
 			if ((!spec.attribute && !spec.form) || c.bad || abbrev.nr_specs >= 4096)
 				break;
+			spec.fixed_size = form_size(unit, spec.form);
 			MEM_GROW(abbrevs->specs, abbrevs->nr_specs, abbrevs->specs_capacity);
 			abbrevs->specs[abbrevs->nr_specs++] = spec;
 			abbrev.nr_specs++;
-			size = form_size(unit, spec.form);
-			abbrev.fixed_size =
-			        size < 0 || abbrev.fixed_size < 0 ? -1 : abbrev.fixed_size + size;
+			abbrev.has_code |=
+			        spec.attribute == DW_AT_low_pc || spec.attribute == DW_AT_ranges;
+			if (spec.attribute == DW_AT_sibling && spec.form == DW_FORM_ref4)
+				abbrev.sibling_at = abbrev.fixed_size;
+			abbrev.fixed_size = spec.fixed_size < 0 || abbrev.fixed_size < 0 ?
+			                            -1 :
+			                            abbrev.fixed_size + spec.fixed_size;
 		}
 		MEM_GROW(abbrevs->at, abbrevs->nr, abbrevs->capacity);
 		abbrevs->at[abbrevs->nr++] = abbrev;
@@ -436,17 +441,45 @@ void dwarf_read(const struct dwarf_unit *unit, struct cursor *c, const struct dw
 		cursor_skip(c, (uint64_t)size);
 }
 
+void dwarf_skip_value(const struct dwarf_unit *unit, struct cursor *cursor,
+                      const struct dwarf_spec *spec)
+{
+	struct dwarf_value value;
+
+	if (LIKELY(spec->fixed_size >= 0))
+		cursor_skip(cursor, (uint64_t)spec->fixed_size);
+	else if (spec->form == DW_FORM_exprloc)
+		cursor_skip(cursor, cursor_uleb(cursor));
+	else
+		dwarf_read(unit, cursor, spec, &value);
+}
+
 void dwarf_skip(const struct dwarf_unit *unit, struct cursor *cursor,
                 const struct dwarf_abbrev *abbrev)
 {
-	struct dwarf_value value;
+	const struct dwarf_spec *spec = &unit->abbrevs->specs[abbrev->first_spec];
 
 	if (abbrev->fixed_size >= 0) {
 		cursor_skip(cursor, (uint64_t)abbrev->fixed_size);
 		return;
 	}
 	for (uint32_t i = 0; i < abbrev->nr_specs && !cursor->bad; i++)
-		dwarf_read(unit, cursor, &unit->abbrevs->specs[abbrev->first_spec + i], &value);
+		dwarf_skip_value(unit, cursor, spec++);
+}
+
+bool dwarf_pass(const struct dwarf_unit *unit, struct cursor *cursor,
+                const struct dwarf_abbrev *abbrev)
+{
+	const uint8_t *unit_at = (const uint8_t *)unit->dwarf->info.at + unit->off;
+	uint32_t to;
+
+	if (abbrev->sibling_at < 0 || cursor_left(cursor) < (size_t)abbrev->sibling_at + sizeof(to))
+		return false;
+	memcpy(&to, cursor->at + abbrev->sibling_at, sizeof(to));
+	if (to <= cursor->at - unit_at || to >= unit->end - unit->off)
+		return false;
+	cursor->at = unit_at + to;
+	return true;
 }
 
 /* ---- values ---- */

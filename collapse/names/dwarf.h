@@ -50,14 +50,17 @@ struct dwarf_value {
 
 struct dwarf_spec {
 	uint16_t attribute, form;
-	int64_t constant; /* DW_FORM_implicit_const */
+	int32_t fixed_size; /* of the value; -1 where it varies */
+	int64_t constant;   /* DW_FORM_implicit_const */
 };
 
 struct dwarf_abbrev {
 	uint64_t code;
 	uint16_t tag;
 	bool has_children;
+	bool has_code;      /* names a place of the program, or several */
 	int32_t fixed_size; /* of the attributes of an entry; -1 where it varies */
+	int32_t sibling_at; /* where in them a DW_AT_sibling of 4 bytes is; -1: nowhere certain */
 	uint32_t first_spec, nr_specs;
 };
 
@@ -142,10 +145,16 @@ struct dwarf_unit *dwarf_unit_at(struct dwarf *dwarf, uint64_t off);
 const struct dwarf_abbrev *dwarf_entry(const struct dwarf_unit *unit, struct cursor *cursor,
                                        uint64_t *code);
 
-/* Reads the next attribute of an entry, or steps over it. */
+/* Reads the next attribute of an entry, or steps over it, or over all that are left. */
 void dwarf_read(const struct dwarf_unit *unit, struct cursor *cursor, const struct dwarf_spec *spec,
                 struct dwarf_value *value);
+void dwarf_skip_value(const struct dwarf_unit *unit, struct cursor *cursor,
+                      const struct dwarf_spec *spec);
 void dwarf_skip(const struct dwarf_unit *unit, struct cursor *cursor,
+                const struct dwarf_abbrev *abbrev);
+
+/* Steps over an entry and all of its children where it says how far; else nothing is done. */
+bool dwarf_pass(const struct dwarf_unit *unit, struct cursor *cursor,
                 const struct dwarf_abbrev *abbrev);
 
 /* A cursor on [off, end of unit). */

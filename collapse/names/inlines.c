@@ -69,7 +69,7 @@ static void add_range(void *ctx, uint64_t start, uint64_t end)
 
 /* The attributes that matter, of one entry. */
 struct entry {
-	struct dwarf_value low, high, ranges, sibling;
+	struct dwarf_value low, high, ranges;
 	uint32_t call_file, call_line;
 };
 
@@ -81,26 +81,26 @@ static void read_entry(const struct dwarf_unit *unit, struct cursor *c,
 
 	*entry = (struct entry){0};
 	for (uint32_t i = 0; i < abbrev->nr_specs && !c->bad; i++, spec++) {
-		dwarf_read(unit, c, spec, &value);
 		switch (spec->attribute) {
 		case DW_AT_low_pc:
-			entry->low = value;
+			dwarf_read(unit, c, spec, &entry->low);
 			break;
 		case DW_AT_high_pc:
-			entry->high = value;
+			dwarf_read(unit, c, spec, &entry->high);
 			break;
 		case DW_AT_ranges:
-			entry->ranges = value;
-			break;
-		case DW_AT_sibling:
-			entry->sibling = value;
+			dwarf_read(unit, c, spec, &entry->ranges);
 			break;
 		case DW_AT_call_file:
+			dwarf_read(unit, c, spec, &value);
 			entry->call_file = (uint32_t)value.u;
 			break;
 		case DW_AT_call_line:
+			dwarf_read(unit, c, spec, &value);
 			entry->call_line = (uint32_t)value.u;
 			break;
+		default:
+			dwarf_skip_value(unit, c, spec);
 		}
 	}
 }
@@ -126,10 +126,12 @@ static uint32_t add_scope(struct walk *walk, const struct entry *entry, uint64_t
 	return walk->scope;
 }
 
-static bool is_leaf_type(uint16_t tag)
+/* What has no functions among its children. */
+static bool is_leaf(uint16_t tag)
 {
 	return tag == DW_TAG_enumeration_type || tag == DW_TAG_array_type ||
-	       tag == DW_TAG_subroutine_type;
+	       tag == DW_TAG_subroutine_type || tag == DW_TAG_call_site ||
+	       tag == DW_TAG_GNU_call_site;
 }
 
 static void walk_unit(struct walk *walk)
@@ -153,25 +155,17 @@ static void walk_unit(struct walk *walk)
 			depth--;
 			continue;
 		}
-		if (abbrev->tag == DW_TAG_subprogram) {
-			read_entry(unit, &c, abbrev, &entry);
-			scope = add_scope(walk, &entry, off, NO_SCOPE);
-		} else if (abbrev->tag == DW_TAG_inlined_subroutine) {
+		if (abbrev->has_children && is_leaf(abbrev->tag) && dwarf_pass(unit, &c, abbrev))
+			continue;
+		if (abbrev->tag == DW_TAG_subprogram)
+			scope = NO_SCOPE;
+		if (abbrev->has_code && (abbrev->tag == DW_TAG_subprogram ||
+		                         abbrev->tag == DW_TAG_inlined_subroutine)) {
 			uint32_t own;
 
 			read_entry(unit, &c, abbrev, &entry);
 			own = add_scope(walk, &entry, off, scope);
 			scope = own == NO_SCOPE ? scope : own;
-		} else if (abbrev->has_children && is_leaf_type(abbrev->tag)) {
-			uint64_t next;
-
-			read_entry(unit, &c, abbrev, &entry);
-			next = entry.sibling.u;
-			if (entry.sibling.class == DWARF_REF && next > off && next < unit->end &&
-			    info + next > c.at) {
-				c.at = info + next;
-				continue;
-			}
 		} else {
 			dwarf_skip(unit, &c, abbrev);
 		}
