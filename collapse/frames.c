@@ -95,7 +95,7 @@ static void push_chain(struct frames *frames, const struct thread *thread,
 {
 	const bool is_lowered = frames->places.session->reader->is_simpleperf;
 	enum context context = context_of_mode(sample->cpumode);
-	bool is_first = true;
+	bool is_first = true, is_users = false;
 
 	for (uint64_t i = 0; i < nr; i++) {
 		uint64_t ip = chain[i];
@@ -113,6 +113,11 @@ static void push_chain(struct frames *frames, const struct thread *thread,
 				frames->nr_kernel = frames->nr;
 			continue;
 		}
+		/* the user's part comes last: here a walk came upon what only looks like a marker */
+		if (is_users && ip != PERF_CONTEXT_USER && ip != PERFREC_CONTEXT_USER_DEFERRED) {
+			frames->nr_markers_unknown++;
+			continue;
+		}
 		is_first = true;
 		switch (ip) {
 		case PERF_CONTEXT_KERNEL:
@@ -120,6 +125,7 @@ static void push_chain(struct frames *frames, const struct thread *thread,
 			break;
 		case PERF_CONTEXT_USER:
 			context = CONTEXT_USER;
+			is_users = true;
 			break;
 		case PERFREC_CONTEXT_USER_DEFERRED:
 			i++; /* the cookie */

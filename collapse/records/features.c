@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/records/features.h"
 
+#include "collapse/records/tracing.h"
 #include "share/buf.h"
 #include "share/mem.h"
 
@@ -135,6 +136,11 @@ void features_event_type(struct reader *reader, struct perfrec_cursor c)
 	name_events(reader, PERF_TYPE_TRACEPOINT, config, perfrec_text(&c));
 }
 
+static void name_tracepoint(void *ctx, struct slice name, uint64_t number)
+{
+	name_events(ctx, PERF_TYPE_TRACEPOINT, number, name);
+}
+
 /* "NAME,TYPE,CONFIG" lines. */
 static void read_event_types(struct reader *reader, struct slice text)
 {
@@ -179,6 +185,9 @@ void features_read(struct reader *reader, uint32_t id, struct perfrec_cursor c)
 	uint32_t nr[2];
 
 	switch (id) {
+	case PERFREC_FEAT_TRACING_DATA:
+		tracing_read(c, name_tracepoint, reader);
+		break;
 	case PERFREC_FEAT_HOSTNAME:
 		set_text(&reader->hostname, perfrec_string(&c));
 		break;

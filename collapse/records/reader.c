@@ -2,6 +2,7 @@
 #include "collapse/records/reader.h"
 
 #include "collapse/records/features.h"
+#include "collapse/records/tracing.h"
 #include "share/buf.h"
 #include "share/mem.h"
 
@@ -578,6 +579,20 @@ static void read_event_ids(struct reader *reader, struct perfrec_cursor c)
 	}
 }
 
+/* In a stream, behind its record; padded to 8. */
+static void read_tracing_data(struct reader *reader, uint64_t size)
+{
+	const uint8_t *at;
+	size_t got;
+
+	skip(reader, reader->state->skip);
+	reader->state->skip = 0;
+	if (size <= TRACING_SIZE_MAX && peek(reader, size, &at, &got))
+		features_read(reader, PERFREC_FEAT_TRACING_DATA,
+		              (struct perfrec_cursor){at, at + got, reader->swap, false});
+	skip_payload(reader, (size + 7) & ~(uint64_t)7);
+}
+
 /* Records about the recording itself; false for those that are handed out. */
 static bool take_own(struct reader *reader, const struct record *record)
 {
@@ -603,10 +618,7 @@ static bool take_own(struct reader *reader, const struct record *record)
 		features_build_id(reader, record->misc, c);
 		break;
 	case PERFREC_TRACING_DATA:
-		size = ((uint64_t)perfrec_u32(&c) + 7) & ~(uint64_t)7;
-		skip(reader, reader->state->skip);
-		reader->state->skip = 0;
-		skip_payload(reader, size);
+		read_tracing_data(reader, perfrec_u32(&c));
 		break;
 	case PERFREC_AUXTRACE:
 		size = perfrec_u64(&c);

@@ -82,6 +82,25 @@ each "names of events that come as records" "$names"' $r->update_name(3, "late")
 	$r->record(78, 0, $r->u64(0, 1) . $r->text("unit")); $r->record(78, 0, $r->u64(1, 1) . "\0" x 8);' \
 	prints 'late;app;[unknown] 1' collapse --no-symbols --all-events "$work/r"
 
+tracing='sub file { $r->u64(length $_[0]) . $_[0] }
+	sub format_of { file("name: $_[0]\nID: $_[1]\nformat:\n\tfield:int x;\toffset:0;\n\nprint fmt: \"name: z\\nID: 9\"\n") }
+	$r = Recording->new(%o, no_event => 1, sample_type => "IDENTIFIER IP TID TIME");
+	$r->event(type => 2, config => 316, ids => [1]); $r->event(type => 2, config => 317, ids => [2]);
+	$r->event(type => 2, config => 400, ids => [3]); $r->event(type => 0, config => 1, ids => [4]);
+	my $data = "\x17\x08\x44tracing0.6\0" . chr($o{big}) . chr(8) . $r->u32(4096) . "header_page\0" . file("field") .
+		"header_event\0" . file("") . $r->u32(1) . format_of("function", 1) . $r->u32(2) .
+		"sched\0" . $r->u32(2) . format_of("sched_switch", 316) . format_of("sched_waking", 317) . "irq\0" . $r->u32(1) . format_of("one", 1) . $r->u32(0);
+	if ($o{pipe}) { $r->record(66, 0, $r->u32(length $data)); $r->raw($data . "\0" x (-length($data) % 8)) }
+	else { $r->feature(1, $data) }
+	$r->comm(10, 10, "app", 1); $r->sample(id => $_, ip => 0x1100, tid => [10, 10], time => 5) for 1 .. 4;'
+each "names of tracepoints in tracing data" "$tracing" prints 'sched:sched_switch;app;[unknown] 1
+sched:sched_waking;app;[unknown] 1
+tracepoint 400;app;[unknown] 1
+instructions;app;[unknown] 1' collapse --no-symbols --all-events "$work/r"
+each "a description of the events has the last word" "$tracing"' $r->feature(12, $r->u32(1, 128) . $r->attr($r->{attrs}[0]) .
+	$r->u32(0) . $r->string("mine"));' prints 'mine;app;[unknown] 1
+sched:sched_waking;app;[unknown] 1' collapse --no-symbols --all-events "$work/r"
+
 # ---- build-ids: of the file as it is, or of another one ----
 chain=$BUILD/samples/chain
 id=$(readelf -n "$chain" 2>/dev/null | sed -n 's/.*Build ID: //p')

@@ -57,12 +57,18 @@ folds "hypervisor and guests, with chains and without" "$new $task
 		['guest_kernel', 0x1100, 'guest_user', 0x1200]);
 	\$r->sample(ip => 0xffffffff81000100, tid => [10, 10], time => 6, mode => 'kernel', chain =>
 		['hypervisor', 0x77, 'kernel', 0xffffffff81000100, 'user', 0x1100]);
-	\$r->sample(ip => 0x1100, tid => [10, 10], time => 7, chain => ['user', 0x1100, 'guest', 0x1200])" <<-'END'
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 7, mode => 'guest_user', chain => ['guest', 0x1200])" <<-'END'
 	app;[guest user] 1
 	app;[guest user];[guest kernel] 1
-	app;[guest];a+0x100 1
+	app;[guest] 1
 	app;[hypervisor] 1
 	app;a+0x100;[kernel.kallsyms]+0xffffffff81000100;[hypervisor] 1
+	END
+folds "rubbish in the user's part that looks like a marker is none" "$new $task
+	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100, 'hypervisor', 0x1200]);
+	\$r->sample(ip => 0x1300, tid => [10, 10], time => 6, chain => ['user', 0x1300, '18446744073709551600'])" <<-'END'
+	app;a+0x200;a+0x100 1
+	app;a+0x300 1
 	END
 folds "B17 no frames at all" "$new $task
 	\$r->sample(tid => [10, 10], time => 5)" <<<'app;[no stack] 1'
