@@ -221,7 +221,7 @@ void datablock_write(const struct picture *picture, const struct layout *layout,
 	for (uint32_t i = 0; i < nr; i++)
 		number[names[i].name] = i;
 	write_keys(picture, tree, out);
-	if (layout->nr_pruned) {
+	if (layout->is_pruned) {
 		uint32_t thin = strtab_find(&tree->names, THIN_NAME, strlen(THIN_NAME));
 
 		output_printf(out, "thin=%u\n", number[thin]);

@@ -3,409 +3,32 @@
 
 #include "share/mem.h"
 
-#include <sys/mman.h>
-
-/*
- * The key stands beside the node, so that looking it up costs one cache miss.
- * node 0 = empty: the root is nobody's child.
- */
-struct frametree_slot {
-	uint32_t parent, name, node, unused;
-};
-
-/* Values of below[] that are no node. */
-#define BELOW_NOTHING 0
-#define BELOW_SLOTS   UINT32_MAX       /* its children are in the table of slots */
-#define IS_CHAIN      (UINT32_MAX - 1) /* nothing; and the node itself is a chain */
-
-#define CHAIN_END UINT32_MAX
-
-#define BATCH_STACKS 64
-#define BATCH_IDS    (64 * 1024)
-
-/* A stack of a batch, and how far it got. */
-struct frametree_waiting {
-	size_t first, end; /* its ids that are still to be found */
-	uint32_t node;     /* of the frames before them */
-	uint64_t hash;     /* of the next one, while it is prefetched */
-	weight_fx counts[2];
-};
-
-/* ---- weights ---- */
-
-static void weights_add(struct weights *w, uint32_t node, weight_fx weight, size_t capacity)
-{
-	uint32_t fraction = (uint32_t)(weight % WEIGHT_ONE);
-
-	w->whole[node] += (uint64_t)(weight / WEIGHT_ONE);
-	if (UNLIKELY(fraction && !w->fraction)) {
-		w->fraction = mem_resize(NULL, capacity, sizeof(*w->fraction));
-		memset(w->fraction, 0, capacity * sizeof(*w->fraction));
-	}
-	if (w->fraction) {
-		w->fraction[node] += fraction;
-		if (w->fraction[node] >= WEIGHT_ONE) {
-			w->fraction[node] -= WEIGHT_ONE;
-			w->whole[node]++;
-		}
-	}
-}
-
-static void weights_grow(struct weights *w, size_t capacity, size_t old)
-{
-	w->whole = mem_resize(w->whole, capacity, sizeof(*w->whole));
-	if (!w->fraction)
-		return;
-	w->fraction = mem_resize(w->fraction, capacity, sizeof(*w->fraction));
-	memset(w->fraction + old, 0, (capacity - old) * sizeof(*w->fraction));
-}
-
-/* Both have fractions, or neither. */
-static void weights_copy(struct weights *w, uint32_t to, const struct weights *other, uint32_t from)
-{
-	w->whole[to] = other->whole[from];
-	if (w->fraction)
-		w->fraction[to] = other->fraction[from];
-}
-
-static void weights_move(struct weights *w, uint32_t to, uint32_t from)
-{
-	weights_copy(w, to, w, from);
-}
-
-/* Room for as many, with fractions where the other has them. */
-static void weights_like(struct weights *w, const struct weights *other, size_t capacity)
-{
-	w->whole = mem_resize(NULL, capacity, sizeof(*w->whole));
-	if (other->fraction)
-		w->fraction = mem_resize(NULL, capacity, sizeof(*w->fraction));
-}
-
-static void weights_release(struct weights *w)
-{
-	free(w->whole);
-	free(w->fraction);
-}
-
-static void weights_clear(struct weights *w, uint32_t node)
-{
-	w->whole[node] = 0;
-	if (w->fraction)
-		w->fraction[node] = 0;
-}
-
-/* ---- nodes ---- */
-
 void frametree_release(struct frametree *tree)
 {
 	strtab_release(&tree->names);
+	framer_release(&tree->framer);
+	pile_release(&tree->pile);
+	free(tree->base_ids);
+	free(tree->runs);
 	free(tree->nodes);
 	for (int c = 0; c < 2; c++) {
 		weights_release(&tree->self[c]);
 		weights_release(&tree->total[c]);
 	}
-	free(tree->below);
-	free(tree->chains);
-	free(tree->slots);
-	free(tree->batch.ids);
-	free(tree->batch.stacks);
-	free(tree->path);
-	free(tree->base_ids);
+	free(tree->rank);
 	*tree = (struct frametree){0};
 }
 
-static void grow_nodes(struct frametree *tree)
-{
-	uint32_t old = tree->capacity;
-	uint32_t capacity = old ? old + old / 2 : 1024;
-
-	tree->nodes = mem_resize(tree->nodes, capacity, sizeof(*tree->nodes));
-	tree->below = mem_resize(tree->below, capacity, sizeof(*tree->below));
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weights_grow(&tree->self[c], capacity, old);
-		if (tree->total[c].whole)
-			weights_grow(&tree->total[c], capacity, old);
-	}
-	tree->capacity = capacity;
-}
-
-static uint32_t new_node(struct frametree *tree, uint32_t parent, uint32_t name)
-{
-	uint32_t node = tree->nr;
-
-	if (UNLIKELY(node == tree->capacity))
-		grow_nodes(tree);
-	tree->nr++;
-	tree->nodes[node] = (struct frametree_node){parent, name};
-	tree->below[node] = BELOW_NOTHING;
-	for (int c = 0; c < tree->nr_columns; c++)
-		tree->self[c].whole[node] = 0;
-	return node;
-}
-
-static uint64_t hash_of(uint32_t parent, uint32_t name)
-{
-	return hash_u64((uint64_t)parent << 32 | name, 0);
-}
-
-/* Where hash belongs: its lower half counts from the start of the table. */
-static uint32_t slot_at(const struct frametree *tree, uint64_t hash)
-{
-	return (uint32_t)hash & (tree->nr_slots - 1);
-}
-
-/* The slot of the child, or the empty one where it belongs. */
-static struct frametree_slot *find_slot(const struct frametree *tree, uint32_t parent,
-                                        uint32_t name, uint64_t hash)
-{
-	for (uint32_t at = slot_at(tree, hash);; at = (at + 1) & (tree->nr_slots - 1)) {
-		struct frametree_slot *slot = &tree->slots[at];
-
-		if (!slot->node || (slot->parent == parent && slot->name == name))
-			return slot;
-	}
-}
-
-static void grow_slots(struct frametree *tree)
-{
-	struct frametree_slot *old = tree->slots;
-	uint32_t nr_old = tree->nr_slots;
-
-	tree->nr_slots = nr_old ? nr_old * 2 : 4096;
-	tree->slots = mem_zalloc((size_t)tree->nr_slots * sizeof(*tree->slots));
-	/* accesses are spread all over: with small pages each one misses the TLB as well */
-	if (tree->nr_slots >= 1 << 18) {
-		uintptr_t from = ((uintptr_t)tree->slots + 4095) & ~(uintptr_t)4095;
-
-		madvise((void *)from, (size_t)tree->nr_slots * sizeof(*tree->slots) - 4096,
-		        MADV_HUGEPAGE);
-	}
-	for (uint32_t i = 0; i < nr_old; i++)
-		if (old[i].node)
-			*find_slot(tree, old[i].parent, old[i].name,
-			           hash_of(old[i].parent, old[i].name)) = old[i];
-	free(old);
-}
-
-static void fill_slot(struct frametree *tree, uint32_t node)
-{
-	struct frametree_node n = tree->nodes[node];
-
-	if (UNLIKELY(tree->nr_used >= tree->nr_slots - tree->nr_slots / 4))
-		grow_slots(tree);
-	tree->nr_used++;
-	tree->below[n.parent] = BELOW_SLOTS;
-	*find_slot(tree, n.parent, n.name, hash_of(n.parent, n.name)) =
-	        (struct frametree_slot){.parent = n.parent, .name = n.name, .node = node};
-}
-
-/* ---- chains ---- */
-
-static bool fits_chains(const struct frametree *tree, size_t nr)
-{
-	return tree->chains_nr + nr + 1 < CHAIN_END;
-}
-
-/* For a parent with nothing below it. */
-static uint32_t new_chain(struct frametree *tree, uint32_t parent, const uint32_t *names, size_t nr)
-{
-	uint32_t node = new_node(tree, parent, (uint32_t)tree->chains_nr);
-
-	while (tree->chains_nr + nr + 1 > tree->chains_capacity) {
-		tree->chains_capacity += tree->chains_capacity / 2 + 4096;
-		tree->chains =
-		        mem_resize(tree->chains, tree->chains_capacity, sizeof(*tree->chains));
-	}
-	memcpy(tree->chains + tree->chains_nr, names, nr * sizeof(*names));
-	tree->chains_nr += nr;
-	tree->chains[tree->chains_nr++] = CHAIN_END;
-	tree->below[node] = IS_CHAIN;
-	tree->below[parent] = node;
-	return node;
-}
-
-static bool is_same_chain(const struct frametree *tree, uint32_t chain, const uint32_t *names,
-                          size_t nr)
-{
-	const uint32_t *own = tree->chains + tree->nodes[chain].name;
-
-	for (size_t i = 0; i < nr; i++)
-		if (own[i] != names[i])
-			return false;
-	return own[nr] == CHAIN_END;
-}
-
-/* The first frame becomes a node of its own; a new chain below it has the rest. */
-static void unchain(struct frametree *tree, uint32_t chain)
-{
-	uint32_t start = tree->nodes[chain].name, rest;
-
-	tree->nodes[chain].name = tree->chains[start];
-	tree->below[chain] = BELOW_NOTHING;
-	fill_slot(tree, chain);
-	if (tree->chains[start + 1] == CHAIN_END)
-		return;
-	rest = new_node(tree, chain, start + 1);
-	tree->below[rest] = IS_CHAIN;
-	tree->below[chain] = rest;
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weights_move(&tree->self[c], rest, chain);
-		weights_clear(&tree->self[c], chain);
-	}
-}
-
-const uint32_t *frametree_names(const struct frametree *tree, uint32_t node, uint32_t *nr)
-{
-	const uint32_t *names;
-
-	*nr = 1;
-	if (tree->below[node] != IS_CHAIN)
-		return &tree->nodes[node].name;
-	names = tree->chains + tree->nodes[node].name;
-	while (names[*nr] != CHAIN_END)
-		++*nr;
-	return names;
-}
+/* ---- reading ---- */
 
 void frametree_begin(struct frametree *tree, int nr_columns)
 {
 	tree->nr_columns = nr_columns;
-	grow_nodes(tree);
-	new_node(tree, NODE_NONE, UINT32_MAX);
+	tree->pile.nr_columns = nr_columns;
+	tree->pile.ordered = tree->chart;
 	tree->base_ids = mem_alloc((tree->nr_base + 1) * sizeof(*tree->base_ids));
 	for (size_t i = 0; i < tree->nr_base; i++)
 		tree->base_ids[i] = strtab_cstr(&tree->names, tree->base[i]);
-	grow_slots(tree);
-	tree->batch.stacks = mem_alloc(BATCH_STACKS * sizeof(*tree->batch.stacks));
-}
-
-/* ---- batches ---- */
-
-static void count_at(struct frametree *tree, uint32_t node, const weight_fx *counts)
-{
-	for (int c = 0; c < tree->nr_columns; c++)
-		weights_add(&tree->self[c], node, counts[c], tree->capacity);
-}
-
-/* One frame further, or to the end. False where the stack has come to its end. */
-static bool advance(struct frametree *tree, struct frametree_waiting *w)
-{
-	const uint32_t *names = tree->batch.ids + w->first;
-	size_t nr = w->end - w->first;
-	uint32_t below;
-	const struct frametree_slot *slot = find_slot(tree, w->node, *names, w->hash);
-
-	if (slot->node) {
-		w->node = slot->node;
-		w->first++;
-		return true;
-	}
-	below = tree->below[w->node];
-	if (below != BELOW_NOTHING && below != BELOW_SLOTS) {
-		if (!is_same_chain(tree, below, names, nr)) {
-			/* and maybe meets its first frame again */
-			unchain(tree, below);
-			return true;
-		}
-		w->node = below;
-	} else {
-		if (below == BELOW_SLOTS || !fits_chains(tree, nr)) {
-			w->node = new_node(tree, w->node, *names++);
-			fill_slot(tree, w->node);
-			w->first++;
-			if (--nr && !fits_chains(tree, nr))
-				return true;
-		}
-		if (nr)
-			w->node = new_chain(tree, w->node, names, nr);
-	}
-	count_at(tree, w->node, w->counts);
-	return false;
-}
-
-/*
- * Finding a child is a cache miss; the stacks of a batch take theirs at the
- * same time, one depth after the other. A third of the cost of one stack
- * after the other, measured on a million stacks.
- */
-static void flush(struct frametree *tree)
-{
-	struct frametree_batch *batch = &tree->batch;
-	struct frametree_waiting *at[BATCH_STACKS];
-	unsigned nr = 0;
-
-	for (unsigned i = 0; i < batch->nr; i++)
-		at[nr++] = &batch->stacks[i];
-	while (nr) {
-		unsigned nr_left = 0;
-
-		for (unsigned i = 0; i < nr; i++) {
-			struct frametree_waiting *w = at[i];
-
-			if (w->first == w->end) {
-				count_at(tree, w->node, w->counts);
-				continue;
-			}
-			w->hash = hash_of(w->node, batch->ids[w->first]);
-			__builtin_prefetch(&tree->slots[slot_at(tree, w->hash)]);
-			at[nr_left++] = w;
-		}
-		nr = nr_left;
-		nr_left = 0;
-		for (unsigned i = 0; i < nr; i++)
-			if (advance(tree, at[i]))
-				at[nr_left++] = at[i];
-		nr = nr_left;
-	}
-	batch->nr = 0;
-	batch->nr_ids = 0;
-}
-
-/* Bytes of `word` that are ";" have their highest bit set in the result. */
-static inline uint64_t semicolons(uint64_t word)
-{
-	uint64_t x = word ^ 0x3b3b3b3b3b3b3b3bu;
-
-	return (x - 0x0101010101010101u) & ~x & 0x8080808080808080u;
-}
-
-/*
- * The next frame's name id, hashed while its end is looked for; UINT32_MAX at
- * the end. Empty frames are passed over, as by folded_frame().
- */
-static inline uint32_t next_name(struct frametree *tree, struct slice *rest)
-{
-	const char *start = rest->at, *end = start + rest->size, *p;
-	uint64_t hash = HASH_START, tail = 0, found = 0;
-	size_t size;
-
-	while (start < end && *start == ';')
-		start++;
-	if (start == end)
-		return UINT32_MAX;
-	for (p = start; end - p >= 8; p += 8) {
-		memcpy(&tail, p, 8);
-		found = semicolons(tail);
-		if (found)
-			break;
-		hash = hash_word(hash, tail);
-	}
-	if (found) {
-		/* the lowest mark is exact, those above it need not be */
-		unsigned bits = (unsigned)__builtin_ctzll(found) - 7;
-
-		tail &= ((uint64_t)1 << bits) - 1;
-		p += bits / 8;
-	} else {
-		unsigned bits = 0;
-
-		for (tail = 0; p < end && *p != ';'; p++, bits += 8)
-			tail |= (uint64_t)(unsigned char)*p << bits;
-	}
-	size = (size_t)(p - start);
-	rest->at = p;
-	rest->size = (size_t)(end - p);
-	return strtab_id_hashed(&tree->names, start, size, hash_tail(hash, tail, size));
 }
 
 static bool is_base(const struct frametree *tree, uint32_t name)
@@ -416,73 +39,37 @@ static bool is_base(const struct frametree *tree, uint32_t name)
 	return false;
 }
 
-/* A flame chart merges with the stack before it, and with no other. [first, last) of the batch. */
-static void add_to_chart(struct frametree *tree, size_t first, size_t last, const weight_fx *counts)
-{
-	const uint32_t *ids = tree->batch.ids;
-	uint32_t node = 0;
-	size_t i = 0;
-
-	while (first < last && i < tree->path_nr && tree->nodes[tree->path[i]].name == ids[first]) {
-		node = tree->path[i++];
-		first++;
-	}
-	for (tree->path_nr = i; first < last; first++) {
-		node = new_node(tree, node, ids[first]);
-		MEM_GROW(tree->path, tree->path_nr, tree->path_capacity);
-		tree->path[tree->path_nr++] = node;
-	}
-	count_at(tree, node, counts);
-}
-
 int frametree_add(struct frametree *tree, const struct folded_stack *stack, struct err *err)
 {
-	struct frametree_batch *batch = &tree->batch;
-	struct slice rest = stack->stack;
-	size_t first = batch->nr_ids, last;
-	struct frametree_waiting w = {0};
-	uint32_t id;
+	weight_fx counts[2] = {0};
+	size_t nr;
+	const uint32_t *ids = framer_split(&tree->framer, &tree->names, stack->stack, &nr);
 
-	while ((id = next_name(tree, &rest)) != UINT32_MAX) {
-		MEM_GROW(batch->ids, batch->nr_ids, batch->ids_capacity);
-		batch->ids[batch->nr_ids++] = id;
-	}
 	tree->nr_stacks++;
 	if (tree->nr_base) {
-		while (first < batch->nr_ids && !is_base(tree, batch->ids[first]))
-			first++;
-		if (first == batch->nr_ids) {
+		while (nr && !is_base(tree, *ids)) {
+			ids++;
+			nr--;
+		}
+		if (!nr) {
 			tree->nr_outside++;
 			return 0;
 		}
 	}
 	for (int c = 0; c < tree->nr_columns; c++) {
-		w.counts[c] = stack->counts[c];
+		counts[c] = stack->counts[c];
 		/* whole and fraction apart: their products fit in 128 bits */
 		if (tree->factor)
-			w.counts[c] = w.counts[c] / WEIGHT_ONE * tree->factor +
-			              w.counts[c] % WEIGHT_ONE * tree->factor / WEIGHT_ONE;
-		if (!weight_add(&tree->sum[c], w.counts[c]))
+			counts[c] = counts[c] / WEIGHT_ONE * tree->factor +
+			            counts[c] % WEIGHT_ONE * tree->factor / WEIGHT_ONE;
+		if (!weight_add(&tree->sum[c], counts[c]))
 			return err_set(err, "the counts add up to 2^64 or more, which is "
 			                    "beyond what can be drawn; scale them down first");
 	}
-	last = batch->nr_ids;
-	for (size_t i = 0; tree->reverse && first + i + 1 < last - i; i++) {
-		uint32_t other = batch->ids[first + i];
-
-		batch->ids[first + i] = batch->ids[last - 1 - i];
-		batch->ids[last - 1 - i] = other;
-	}
-	if (tree->chart) {
-		add_to_chart(tree, first, last, w.counts);
-		batch->nr_ids = 0;
-		return 0;
-	}
-	w.first = first;
-	w.end = last;
-	batch->stacks[batch->nr++] = w;
-	if (batch->nr == BATCH_STACKS || batch->nr_ids >= BATCH_IDS)
-		flush(tree);
+	if (nr >= UINT32_MAX - tree->pile.nr_ids - 1)
+		return err_set(err, "the distinct stacks have 2^32 frames or more, which is "
+		                    "beyond what can be drawn");
+	pile_add(&tree->pile, ids, nr, tree->reverse, counts);
 	return 0;
 }
 
@@ -506,165 +93,391 @@ int frametree_read(struct frametree *tree, struct folded_reader *reader, struct 
 	return rc;
 }
 
-/* ---- afterwards ---- */
+/* ---- parting the stacks ---- */
+
+/* A stack on its way down. */
+struct mover {
+	uint32_t at; /* of its next name in pile.ids */
+	uint32_t stack;
+	uint32_t key; /* of the name before that: rank + 1, or KEY_END */
+};
+
+#define KEY_END 0
+
+/* Movers first to end go through the same frames, and are to become a node. */
+struct group {
+	uint32_t first, end;
+	uint32_t parent;
+};
+
+struct parting {
+	struct frametree *tree;
+	struct mover *movers, *spare;
+	uint32_t *start; /* by key, all 0 between uses */
+	uint32_t *keys;
+	struct group *todo; /* the next one last */
+	size_t nr_todo, todo_capacity;
+};
+
+#define FEW   24 /* movers that are sorted by insertion */
+#define AHEAD 16
+
+static void rank_names(struct frametree *tree)
+{
+	uint32_t nr = tree->names.nr;
+	uint32_t *sorted = mem_resize(NULL, nr, sizeof(*sorted));
+
+	for (uint32_t i = 0; i < nr; i++)
+		sorted[i] = i;
+	/* a flame chart has its own order, and needs no more than numbers here */
+	if (!tree->chart)
+		qsort_r(sorted, nr, sizeof(*sorted), strtab_by_text, &tree->names);
+	tree->rank = mem_resize(NULL, nr, sizeof(*tree->rank));
+	for (uint32_t i = 0; i < nr; i++)
+		tree->rank[sorted[i]] = i;
+	free(sorted);
+}
+
+enum step { STEP_TOGETHER, STEP_SORTED, STEP_APART };
+
+/* Each mover passes its next name. */
+static enum step move_on(const struct frametree *tree, struct mover *movers, uint32_t nr)
+{
+	const uint32_t *ids = tree->pile.ids;
+	bool differ = false, sorted = true;
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t id, key;
+
+		if (i + AHEAD < nr)
+			__builtin_prefetch(&ids[movers[i + AHEAD].at]);
+		id = ids[movers[i].at++];
+		key = id == PILE_END ? KEY_END : tree->rank[id] + 1;
+		movers[i].key = key;
+		differ |= key != movers[0].key;
+		sorted &= key >= before;
+		before = key;
+	}
+	return !differ ? STEP_TOGETHER : sorted ? STEP_SORTED : STEP_APART;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void sort_few(struct mover *movers, uint32_t nr)
+{
+	for (uint32_t i = 1; i < nr; i++) {
+		struct mover mover = movers[i];
+		uint32_t at = i;
+
+		for (; at && movers[at - 1].key > mover.key; at--)
+			movers[at] = movers[at - 1];
+		movers[at] = mover;
+	}
+}
+
+/* Counting sort; only the keys that occur are visited. */
+static void sort_many(struct parting *p, struct mover *movers, uint32_t nr)
+{
+	uint32_t nr_keys = 0, at = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (!p->start[movers[i].key]++)
+			p->keys[nr_keys++] = movers[i].key;
+	qsort(p->keys, nr_keys, sizeof(*p->keys), by_number);
+	for (uint32_t i = 0; i < nr_keys; i++) {
+		uint32_t size = p->start[p->keys[i]];
+
+		p->start[p->keys[i]] = at;
+		at += size;
+	}
+	memcpy(p->spare, movers, nr * sizeof(*movers));
+	for (uint32_t i = 0; i < nr; i++)
+		movers[p->start[p->spare[i].key]++] = p->spare[i];
+	for (uint32_t i = 0; i < nr_keys; i++)
+		p->start[p->keys[i]] = 0;
+}
+
+static void end_here(struct frametree *tree, uint32_t node, uint32_t stack)
+{
+	for (int c = 0; c < tree->nr_columns; c++)
+		weights_add(&tree->self[c], node, &tree->pile.counts[c], stack);
+}
+
+/* Neighbours of one key become a group; the first of them is done next. */
+static void add_groups(struct parting *p, const struct group *group, uint32_t node)
+{
+	for (uint32_t end = group->end; end > group->first;) {
+		uint32_t first = end - 1, key = p->movers[first].key;
+
+		if (key == KEY_END) {
+			end_here(p->tree, node, p->movers[first].stack);
+		} else {
+			while (first > group->first && p->movers[first - 1].key == key)
+				first--;
+			MEM_GROW(p->todo, p->nr_todo, p->todo_capacity);
+			p->todo[p->nr_todo++] = (struct group){first, end, node};
+		}
+		end = first;
+	}
+}
+
+static void add_node(struct parting *p, const struct group *group)
+{
+	struct frametree *tree = p->tree;
+	struct mover *movers = p->movers + group->first;
+	uint32_t nr = group->end - group->first, node = tree->nr++;
+	struct frametree_run *run = &tree->runs[node];
+	enum step step;
+
+	/* the movers have passed its first frame */
+	*run = (struct frametree_run){.parent = group->parent};
+	if (node) {
+		run->first = movers->at - 1;
+		run->nr = 1;
+	}
+	for (int c = 0; c < tree->nr_columns; c++)
+		weights_set(&tree->self[c], node, 0);
+	if (nr == 1 && node) {
+		while (tree->pile.ids[run->first + run->nr] != PILE_END)
+			run->nr++;
+		end_here(tree, node, movers->stack);
+		return;
+	}
+	/* the root takes none of the frames */
+	while ((step = move_on(tree, movers, nr)) == STEP_TOGETHER && node &&
+	       movers->key != KEY_END)
+		run->nr++;
+	if (step == STEP_APART && !tree->chart) {
+		if (nr <= FEW)
+			sort_few(movers, nr);
+		else
+			sort_many(p, movers, nr);
+	}
+	add_groups(p, group, node);
+}
 
 static void sum_column(struct frametree *tree, int c)
 {
 	struct weights *total = &tree->total[c];
-	const struct weights *self = &tree->self[c];
 
-	total->whole = mem_resize(NULL, tree->capacity, sizeof(*total->whole));
-	memcpy(total->whole, self->whole, tree->nr * sizeof(*total->whole));
-	if (self->fraction) {
-		total->fraction = mem_resize(NULL, tree->capacity, sizeof(*total->fraction));
-		memcpy(total->fraction, self->fraction, tree->capacity * sizeof(*total->fraction));
-		for (uint32_t i = tree->nr; i-- > 1;)
-			weights_add(total, tree->nodes[i].parent, weights_get(total, i),
-			            tree->capacity);
-	} else {
-		for (uint32_t i = tree->nr; i-- > 1;)
-			total->whole[tree->nodes[i].parent] += total->whole[i];
-	}
+	weights_copy(total, &tree->self[c], tree->nr);
+	for (uint32_t i = tree->nr; i-- > 1;)
+		weights_add(total, tree->runs[i].parent, total, i);
 }
 
-void frametree_sum(struct frametree *tree)
+void frametree_build(struct frametree *tree)
 {
+	struct parting p = {.tree = tree};
+	uint32_t nr;
+	size_t max_nr;
+
 	if (!tree->nr_columns)
 		frametree_begin(tree, 1);
-	flush(tree);
-	free(tree->slots);
-	tree->slots = NULL;
-	tree->nr_slots = tree->nr_used = 0;
+	pile_settle(&tree->pile);
+	nr = tree->pile.nr;
+	strtab_cstr(&tree->names, THIN_NAME);
+	rank_names(tree);
+	/* of each two that part, one ends or is a node of its own */
+	max_nr = 2 * (size_t)nr + 1;
+	tree->runs = mem_resize(NULL, max_nr, sizeof(*tree->runs));
+	for (int c = 0; c < tree->nr_columns; c++)
+		weights_resize(&tree->self[c], max_nr);
+	p.movers = mem_resize(NULL, nr + 1, sizeof(*p.movers));
+	p.spare = mem_resize(NULL, nr + 1, sizeof(*p.spare));
+	p.start = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*p.start));
+	p.keys = mem_alloc(((size_t)tree->names.nr + 1) * sizeof(*p.keys));
+	for (uint32_t i = 0; i < nr; i++)
+		p.movers[i] = (struct mover){.at = tree->pile.first[i], .stack = i};
+	add_node(&p, &(struct group){0, nr, NODE_NONE});
+	while (p.nr_todo) {
+		struct group group = p.todo[--p.nr_todo];
+
+		add_node(&p, &group);
+	}
+	free(p.movers);
+	free(p.spare);
+	free(p.start);
+	free(p.keys);
+	free(p.todo);
 	for (int c = 0; c < tree->nr_columns; c++)
 		sum_column(tree, c);
-}
-
-void frametree_expand(struct frametree *tree)
-{
-	struct frametree all = {.nr_columns = tree->nr_columns};
-	uint32_t *moved, nr;
-
-	if (!tree->chains_nr)
-		return;
-	all.capacity = 1;
-	for (uint32_t i = 1; i < tree->nr; i++) {
-		frametree_names(tree, i, &nr);
-		all.capacity += nr;
-	}
-	all.nodes = mem_resize(NULL, all.capacity, sizeof(*all.nodes));
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weights_like(&all.self[c], &tree->self[c], all.capacity);
-		weights_like(&all.total[c], &tree->total[c], all.capacity);
-	}
-	moved = mem_resize(NULL, tree->nr, sizeof(*moved));
-	for (uint32_t i = 0; i < tree->nr; i++) {
-		const uint32_t *names = frametree_names(tree, i, &nr);
-		uint32_t parent = i ? moved[tree->nodes[i].parent] : NODE_NONE;
-
-		for (uint32_t k = 0; k < nr; k++, parent = all.nr++) {
-			all.nodes[all.nr] = (struct frametree_node){parent, names[k]};
-			for (int c = 0; c < tree->nr_columns; c++) {
-				weights_copy(&all.total[c], all.nr, &tree->total[c], i);
-				if (k + 1 == nr)
-					weights_copy(&all.self[c], all.nr, &tree->self[c], i);
-				else
-					weights_clear(&all.self[c], all.nr);
-			}
-		}
-		moved[i] = parent;
-	}
-	free(moved);
-	free(tree->nodes);
-	tree->nodes = all.nodes;
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weights_release(&tree->self[c]);
-		weights_release(&tree->total[c]);
-		tree->self[c] = all.self[c];
-		tree->total[c] = all.total[c];
-	}
-	tree->nr = all.nr;
-	tree->capacity = all.capacity;
-	free(tree->below);
-	free(tree->chains);
-	tree->below = tree->chains = NULL;
-	tree->chains_nr = tree->chains_capacity = 0;
 }
 
 int frametree_set_total(struct frametree *tree, weight_fx total)
 {
 	for (int c = 0; c < tree->nr_columns; c++) {
-		weight_fx more = total - tree->sum[c];
+		weight_fx self = frametree_self(tree, 0, c);
 
 		if (total < tree->sum[c])
 			return -1;
-		weights_add(&tree->self[c], 0, more, tree->capacity);
-		weights_add(&tree->total[c], 0, more, tree->capacity);
+		weights_set(&tree->self[c], 0, self + total - tree->sum[c]);
+		weights_set(&tree->total[c], 0, total);
 	}
 	return 0;
 }
 
-/* Adds what `from` weighs in all to a node without children. */
-static void give(struct frametree *tree, uint32_t to, uint32_t from)
-{
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weight_fx lost = frametree_total(tree, from, c);
+/* ---- what remains ---- */
 
-		weights_add(&tree->self[c], to, lost, tree->capacity);
-		weights_add(&tree->total[c], to, lost, tree->capacity);
+/* A kept run whose nodes are made, while those below it are. */
+struct open_run {
+	uint32_t run, node; /* the last of its frames */
+	bool lacks_thin;    /* has lost weight, and not yet got the node for it */
+};
+
+struct settling {
+	struct frametree *tree;
+	uint64_t whole; /* of the threshold */
+	uint32_t fraction;
+	uint32_t thin; /* name */
+
+	struct weights lost[2]; /* by run: what is below it and too light */
+	size_t nr_dropped;
+
+	uint32_t nr;
+	struct frametree_node *nodes;
+	struct weights self[2], total[2];
+	struct open_run *open;
+	size_t nr_open, open_capacity;
+};
+
+/* Comparisons of 64 bits: this is asked of each run of a large tree. */
+static bool is_light(const struct settling *s, uint32_t run)
+{
+	for (int c = 0; c < s->tree->nr_columns; c++) {
+		const struct weights *total = &s->tree->total[c];
+
+		if (total->whole[run] > s->whole ||
+		    (total->whole[run] == s->whole &&
+		     (total->fraction ? total->fraction[run] : 0) >= s->fraction))
+			return false;
 	}
+	return run != 0;
 }
 
-/* thin[node]: its child for what is pruned, made at the first such loss; 0 = none */
-static void gather(struct frametree *tree, uint32_t node, uint32_t name, uint32_t *thin)
+static bool has_lost(const struct settling *s, uint32_t run)
 {
-	uint32_t parent = tree->nodes[node].parent;
-
-	if (!thin[parent]) {
-		thin[parent] = new_node(tree, parent, name);
-		for (int c = 0; c < tree->nr_columns; c++) {
-			tree->total[c].whole[thin[parent]] = 0;
-			if (tree->total[c].fraction)
-				tree->total[c].fraction[thin[parent]] = 0;
-			if (tree->self[c].fraction)
-				tree->self[c].fraction[thin[parent]] = 0;
-		}
-	}
-	give(tree, thin[parent], node);
+	for (int c = 0; c < s->tree->nr_columns; c++)
+		if (weights_get(&s->lost[c], run))
+			return true;
+	return false;
 }
 
-uint32_t frametree_prune(struct frametree *tree, weight_fx threshold)
+/* Adds up what is lost; returns how many nodes there will be. */
+static size_t weigh(struct settling *s)
 {
-	uint32_t name = strtab_cstr(&tree->names, THIN_NAME), nr_all = tree->nr, nr = 1;
-	uint32_t *thin = mem_zalloc((size_t)nr_all * sizeof(*thin));
-	uint32_t *moved;
+	const struct frametree *tree = s->tree;
+	size_t nr = 1;
 
-	for (uint32_t i = 1; i < nr_all; i++) {
-		uint32_t parent = tree->nodes[i].parent;
-
-		if (frametree_below(tree, i, threshold) && !frametree_empty(tree, i) &&
-		    (!parent || !frametree_below(tree, parent, threshold)))
-			gather(tree, i, name, thin);
-	}
-	moved = mem_alloc((size_t)nr_all * sizeof(*moved));
-	moved[0] = 0;
+	for (int c = 0; c < tree->nr_columns; c++)
+		weights_clear(&s->lost[c], tree->nr);
 	for (uint32_t i = 1; i < tree->nr; i++) {
-		struct frametree_node node = tree->nodes[i];
+		uint32_t parent = tree->runs[i].parent;
 
-		if (i < nr_all && frametree_below(tree, i, threshold))
+		if (!is_light(s, i)) {
+			nr += tree->runs[i].nr;
 			continue;
-		if (i < nr_all)
-			moved[i] = nr;
-		tree->nodes[nr] = (struct frametree_node){moved[node.parent], node.name};
-		tree->below[nr] = tree->below[i];
-		for (int c = 0; c < tree->nr_columns; c++) {
-			weights_move(&tree->self[c], nr, i);
-			weights_move(&tree->total[c], nr, i);
 		}
-		nr++;
+		s->nr_dropped++;
+		if (is_light(s, parent))
+			continue;
+		nr += !has_lost(s, parent);
+		for (int c = 0; c < tree->nr_columns; c++)
+			weights_add(&s->lost[c], parent, &tree->total[c], i);
 	}
-	nr_all -= nr - (tree->nr - nr_all);
-	tree->nr = nr;
-	free(moved);
-	free(thin);
-	return nr_all;
+	return nr;
+}
+
+static void put_thin(struct settling *s, struct open_run *open)
+{
+	s->nodes[s->nr] = (struct frametree_node){open->node, s->thin};
+	for (int c = 0; c < s->tree->nr_columns; c++) {
+		weight_fx lost = weights_get(&s->lost[c], open->run);
+
+		weights_set(&s->self[c], s->nr, lost);
+		weights_set(&s->total[c], s->nr, lost);
+	}
+	s->nr++;
+	open->lacks_thin = false;
+}
+
+static void close_run(struct settling *s)
+{
+	struct open_run *open = &s->open[s->nr_open - 1];
+
+	if (open->lacks_thin)
+		put_thin(s, open);
+	s->nr_open--;
+}
+
+static void put_run(struct settling *s, uint32_t run, uint32_t parent)
+{
+	const struct frametree *tree = s->tree;
+	uint32_t nr = 1;
+	const uint32_t *names = frametree_names(tree, run, &nr);
+
+	for (uint32_t i = 0; i < MAX_OF(nr, 1); i++) {
+		s->nodes[s->nr] = (struct frametree_node){parent, run ? names[i] : NODE_NONE};
+		for (int c = 0; c < tree->nr_columns; c++) {
+			weights_set(&s->total[c], s->nr, weights_get(&tree->total[c], run));
+			weights_set(&s->self[c], s->nr, 0);
+		}
+		parent = s->nr++;
+	}
+	for (int c = 0; c < tree->nr_columns; c++)
+		weights_set(&s->self[c], parent, weights_get(&tree->self[c], run));
+	MEM_GROW(s->open, s->nr_open, s->open_capacity);
+	s->open[s->nr_open++] = (struct open_run){run, parent, has_lost(s, run)};
+}
+
+bool frametree_settle(struct frametree *tree, weight_fx threshold)
+{
+	struct settling s = {.tree = tree};
+	size_t nr;
+
+	s.whole = weight_split(threshold, &s.fraction);
+	s.thin = strtab_cstr(&tree->names, THIN_NAME);
+	nr = weigh(&s);
+	s.nodes = mem_resize(NULL, nr, sizeof(*s.nodes));
+	for (int c = 0; c < tree->nr_columns; c++) {
+		weights_like(&s.self[c], &tree->self[c], nr);
+		weights_like(&s.total[c], &tree->total[c], nr);
+	}
+	put_run(&s, 0, NODE_NONE);
+	for (uint32_t i = 1; i < tree->nr; i++) {
+		struct open_run *open;
+
+		if (is_light(&s, i))
+			continue;
+		while (s.open[s.nr_open - 1].run != tree->runs[i].parent)
+			close_run(&s);
+		open = &s.open[s.nr_open - 1];
+		if (open->lacks_thin && !tree->chart &&
+		    tree->rank[tree->pile.ids[tree->runs[i].first]] > tree->rank[s.thin])
+			put_thin(&s, open);
+		put_run(&s, i, open->node);
+	}
+	while (s.nr_open)
+		close_run(&s);
+	free(s.open);
+	free(tree->runs);
+	free(tree->rank);
+	tree->runs = NULL;
+	tree->rank = NULL;
+	pile_release(&tree->pile);
+	for (int c = 0; c < tree->nr_columns; c++) {
+		weights_release(&s.lost[c]);
+		weights_release(&tree->self[c]);
+		weights_release(&tree->total[c]);
+		tree->self[c] = s.self[c];
+		tree->total[c] = s.total[c];
+	}
+	tree->nodes = s.nodes;
+	tree->nr = s.nr;
+	return s.nr_dropped != 0;
 }

@@ -2,45 +2,39 @@
  * frametree.h - folded stacks to one merged tree.
  *
  * Decides which frames are one frame: same name under the same parent, or,
- * for a flame chart, also next to each other in input order. Knows nothing
- * of pixels, order among siblings, or escaping.
+ * for a flame chart, also next to each other in input order; and the order of
+ * siblings: by the bytes of their names, or as they came for a flame chart.
+ * Knows nothing of pixels or escaping.
  *
- * Nodes are dense ids; node 0 is the root of all and has no name. A parent's
- * id is always below those of its children, so sums and walks need no
- * recursion. Where only one stack goes on from a node, the frames that follow
- * are kept as one node, a chain, until another stack leaves it or
- * frametree_expand() makes nodes of them; most frames of large profiles are
- * too light to be kept and never become more than that. Weights are exact: whole parts in 64 bits,
- * fractions beside them from the first one that occurs.
+ * Stacks are only gathered while they are read. frametree_build() then parts
+ * them by their names, frame by frame, and so makes the nodes in preorder: a
+ * parent's id is below those of its children, and sums and walks need no
+ * recursion. Node 0 is the root of all and has no name. At first a node is a
+ * run of frames, all those that come one behind the other without a stack
+ * that ends or leaves; frametree_settle() drops the nodes that are too light
+ * and makes one node of each frame that remains. Most frames of large
+ * profiles are never looked at alone.
  */
 #ifndef RENDER_FRAMETREE_H
 #define RENDER_FRAMETREE_H
 
+#include "render/pile.h"
+#include "render/weights.h"
 #include "share/compat.h"
 #include "share/err.h"
 #include "share/folded.h"
+#include "share/framer.h"
 #include "share/strtab.h"
-#include "share/weight.h"
 
 #define NODE_NONE UINT32_MAX
 
-struct weights {
-	uint64_t *whole;
-	uint32_t *fraction; /* in 10^-9; NULL while there is none */
+struct frametree_run {
+	uint32_t parent;
+	uint32_t first, nr; /* of its names in pile.ids */
 };
 
 struct frametree_node {
-	uint32_t parent, name; /* chain: where its names begin */
-};
-
-struct frametree_slot;
-
-/* Stacks as name ids, waiting to be added together: see frametree_add(). */
-struct frametree_batch {
-	uint32_t *ids;
-	size_t nr_ids, ids_capacity;
-	unsigned nr; /* stacks */
-	struct frametree_waiting *stacks;
+	uint32_t parent, name;
 };
 
 struct frametree {
@@ -53,30 +47,25 @@ struct frametree {
 
 	struct strtab names; /* raw bytes, marks included */
 	int nr_columns;      /* 0 before the first stack, then 1 or 2 */
-	uint32_t nr, capacity;
-	struct frametree_node *nodes;
-	struct weights self[2], total[2]; /* by column; total after frametree_sum() */
-	/* until frametree_expand(): by node, a chain below it, or what else there is */
-	uint32_t *below;
-	uint32_t *chains; /* name ids, each chain ended by UINT32_MAX */
-	size_t chains_nr, chains_capacity;
 	weight_fx sum[2];
 	uint64_t nr_stacks, nr_outside; /* stacks added; left out for lack of a base frame */
-
-	struct frametree_slot *slots;
-	uint32_t nr_slots, nr_used; /* slots */
-	struct frametree_batch batch;
-	uint32_t *path; /* flame chart: the nodes of the previous stack */
-	size_t path_nr, path_capacity;
+	struct framer framer;
+	struct pile pile;
 	uint32_t *base_ids;
+
+	uint32_t nr;                      /* nodes */
+	struct frametree_run *runs;       /* from frametree_build() to frametree_settle() */
+	struct frametree_node *nodes;     /* from then on */
+	struct weights self[2], total[2]; /* by column, of either */
+	uint32_t *rank; /* places of names in their order, until frametree_settle() */
 };
 
 /* A zeroed struct frametree is ready for options and stacks. */
 void frametree_release(struct frametree *tree);
 
 /*
- * Adds one stack, now or by frametree_sum() at the latest. Fails where a
- * column's sum would reach 2^64.
+ * Adds one stack. Fails where a column's sum would reach 2^64, or the frames
+ * of distinct stacks 2^32.
  */
 int frametree_add(struct frametree *tree, const struct folded_stack *stack, struct err *err);
 
@@ -86,33 +75,27 @@ void frametree_begin(struct frametree *tree, int nr_columns);
 /* Adds all that the reader has. Fails too where files differ in columns. */
 int frametree_read(struct frametree *tree, struct folded_reader *reader, struct err *err);
 
-/* Computes the totals and drops what only reading needs. Chains remain. */
-void frametree_sum(struct frametree *tree);
-
-/* Makes nodes of all frames of chains. Ids change. For after the sum. */
-void frametree_expand(struct frametree *tree);
-
-/*
- * The names of a node, where it is a chain of several, else of its only frame;
- * *nr says how many. For before frametree_expand(); node 0 has none.
- */
-const uint32_t *frametree_names(const struct frametree *tree, uint32_t node, uint32_t *nr);
+/* After the last stack: makes runs of frames and their totals. */
+void frametree_build(struct frametree *tree);
 
 /* Makes the root's total larger, by weight of its own; -1 where it is larger already. */
 int frametree_set_total(struct frametree *tree, weight_fx total);
 
+/* The names of a run, *nr of them; none for the root. Between build and settle. */
+static inline const uint32_t *frametree_names(const struct frametree *tree, uint32_t run,
+                                              uint32_t *nr)
+{
+	*nr = tree->runs[run].nr;
+	return tree->pile.ids + tree->runs[run].first;
+}
+
 /*
- * Drops the nodes whose heavier column is below `threshold`; what a node loses
- * becomes one child of it, named THIN_NAME. Ids change. Returns how many
- * nodes went. For between the sum and frametree_expand().
+ * Makes nodes of the runs, but of those whose heavier column is below
+ * `threshold`, at least 1: what a node loses becomes one child of it, named
+ * THIN_NAME. False where all are kept. Ids change.
  */
 #define THIN_NAME "[thin frames]"
-uint32_t frametree_prune(struct frametree *tree, weight_fx threshold);
-
-static inline weight_fx weights_get(const struct weights *w, uint32_t node)
-{
-	return (weight_fx)w->whole[node] * WEIGHT_ONE + (w->fraction ? w->fraction[node] : 0);
-}
+bool frametree_settle(struct frametree *tree, weight_fx threshold);
 
 static inline weight_fx frametree_self(const struct frametree *tree, uint32_t node, int column)
 {
@@ -127,28 +110,6 @@ static inline uint32_t frametree_name(const struct frametree *tree, uint32_t nod
 static inline weight_fx frametree_total(const struct frametree *tree, uint32_t node, int column)
 {
 	return column < tree->nr_columns ? weights_get(&tree->total[column], node) : 0;
-}
-
-/* Every column's total is below the threshold; 64-bit comparisons, for whole trees. */
-static inline bool frametree_below(const struct frametree *tree, uint32_t node, weight_fx threshold)
-{
-	uint64_t whole = (uint64_t)(threshold / WEIGHT_ONE);
-	uint32_t fraction = (uint32_t)(threshold % WEIGHT_ONE);
-
-	for (int c = 0; c < tree->nr_columns; c++) {
-		const struct weights *w = &tree->total[c];
-
-		if (w->whole[node] > whole ||
-		    (w->whole[node] == whole && (w->fraction ? w->fraction[node] : 0) >= fraction))
-			return false;
-	}
-	return true;
-}
-
-/* No weight in any column. */
-static inline bool frametree_empty(const struct frametree *tree, uint32_t node)
-{
-	return frametree_below(tree, node, 1);
 }
 
 #endif

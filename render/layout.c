@@ -21,6 +21,23 @@ static uint64_t step_start(unsigned step)
 	return step < 24 ? step % 24 : (uint64_t)(8 + step % 8) << (step / 8 - 3);
 }
 
+/* The least step from which on all sizes together fit. */
+static unsigned fitting_step(const size_t *sizes, size_t max_size)
+{
+	unsigned step;
+
+	for (step = NR_STEPS; step > 0 && sizes[step - 1] <= max_size; step--)
+		max_size -= sizes[step - 1];
+	return step;
+}
+
+static unsigned step_of_run(const struct frametree *tree, uint32_t run)
+{
+	uint64_t whole = tree->total[0].whole[run];
+
+	return step_of(tree->nr_columns == 2 ? MAX_OF(whole, tree->total[1].whole[run]) : whole);
+}
+
 /*
  * The least threshold, of at least the given one, with which the data block
  * stays below max_size: about five bytes a frame (seven with two columns;
@@ -29,19 +46,23 @@ static uint64_t step_start(unsigned step)
 static weight_fx fitting_threshold(const struct frametree *tree, weight_fx threshold,
                                    size_t max_size)
 {
-	unsigned frame_size = tree->nr_columns == 2 ? 7 : 5, step;
-	uint32_t nr;
-	size_t sizes[NR_STEPS + 1] = {0}, size = 0;
-	uint16_t *heaviest = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*heaviest));
+	unsigned frame_size = tree->nr_columns == 2 ? 7 : 5, step, least;
+	size_t sizes[NR_STEPS + 1] = {0};
+	uint16_t *heaviest;
 
+	for (uint32_t i = 1; i < tree->nr; i++)
+		sizes[step_of_run(tree, i)] += (size_t)tree->runs[i].nr * frame_size;
+	/* names make it more, so what is too light without them need not be looked at */
+	least = fitting_step(sizes, max_size);
+	heaviest = mem_zalloc((size_t)tree->names.nr * sizeof(*heaviest));
 	for (uint32_t i = 1; i < tree->nr; i++) {
-		uint64_t whole = tree->total[0].whole[i];
-		const uint32_t *names = frametree_names(tree, i, &nr);
+		const uint32_t *names;
+		uint32_t nr;
 
-		if (tree->nr_columns == 2)
-			whole = MAX_OF(whole, tree->total[1].whole[i]);
-		step = step_of(whole);
-		sizes[step] += (size_t)nr * frame_size;
+		step = step_of_run(tree, i);
+		if (step < least)
+			continue;
+		names = frametree_names(tree, i, &nr);
 		for (uint32_t k = 0; k < nr; k++)
 			heaviest[names[k]] = (uint16_t)MAX_OF(heaviest[names[k]], step + 1);
 	}
@@ -49,96 +70,8 @@ static weight_fx fitting_threshold(const struct frametree *tree, weight_fx thres
 		if (heaviest[i])
 			sizes[heaviest[i] - 1] += tree->names.entries[i].size + 6;
 	free(heaviest);
-	for (step = NR_STEPS; step > 0 && size + sizes[step - 1] <= max_size; step--)
-		size += sizes[step - 1];
+	step = fitting_step(sizes, max_size);
 	return step ? MAX_OF(threshold, weight_from_u64(step_start(step))) : threshold;
-}
-
-/* rank[name] = its place in byte order, for the names in use */
-static uint32_t *rank_names(const struct frametree *tree, const uint32_t *nodes, uint32_t nr)
-{
-	uint32_t *rank = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*rank));
-	uint32_t *used = mem_alloc(((size_t)tree->names.nr + 1) * sizeof(*used));
-	uint32_t nr_used = 0;
-
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t name = frametree_name(tree, nodes[i]);
-
-		if (!rank[name]++)
-			used[nr_used++] = name;
-	}
-	qsort_r(used, nr_used, sizeof(*used), strtab_by_text, (void *)&tree->names);
-	for (uint32_t i = 0; i < nr_used; i++)
-		rank[used[i]] = i;
-	free(used);
-	return rank;
-}
-
-/* Orders nodes by rank of their names (counting sort, stable). */
-static void sort_by_rank(const struct frametree *tree, uint32_t *nodes, uint32_t nr)
-{
-	uint32_t *rank = rank_names(tree, nodes, nr);
-	uint32_t *start = mem_zalloc(((size_t)tree->names.nr + 2) * sizeof(*start));
-	uint32_t *sorted = mem_alloc(((size_t)nr + 1) * sizeof(*sorted));
-
-	for (uint32_t i = 0; i < nr; i++)
-		start[rank[frametree_name(tree, nodes[i])] + 1]++;
-	for (uint32_t i = 0; i < tree->names.nr; i++)
-		start[i + 1] += start[i];
-	for (uint32_t i = 0; i < nr; i++)
-		sorted[start[rank[frametree_name(tree, nodes[i])]]++] = nodes[i];
-	memcpy(nodes, sorted, nr * sizeof(*nodes));
-	free(sorted);
-	free(start);
-	free(rank);
-}
-
-/*
- * A frame's place in preorder is its parent's place, and one, and the sizes
- * of the siblings before it. No step waits for the memory of the step before,
- * as a walk along lists of siblings would.
- */
-static void place_frames(struct layout *layout)
-{
-	const struct frametree *tree = layout->tree;
-	uint32_t *nodes = mem_resize(NULL, tree->nr, sizeof(*nodes)); /* by name */
-	uint32_t *size = mem_zalloc((size_t)tree->nr * sizeof(*size));
-	uint32_t *taken = mem_zalloc((size_t)tree->nr * sizeof(*taken)); /* by children */
-	uint32_t *place = mem_zalloc((size_t)tree->nr * sizeof(*place));
-	uint32_t nr = 0;
-
-	for (uint32_t i = 1; i < tree->nr; i++)
-		if (!frametree_empty(tree, i))
-			nodes[nr++] = i;
-	for (uint32_t i = nr; i-- > 0;)
-		size[tree->nodes[nodes[i]].parent] += ++size[nodes[i]];
-	if (!tree->chart)
-		sort_by_rank(tree, nodes, nr);
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t parent = tree->nodes[nodes[i]].parent;
-
-		/* from the parent's place, until that is known */
-		place[nodes[i]] = 1 + taken[parent];
-		taken[parent] += size[nodes[i]];
-	}
-	layout->nr = nr + 1;
-	layout->frames = mem_resize(NULL, layout->nr, sizeof(*layout->frames));
-	layout->frames[0] = (struct layout_frame){0, 0};
-	for (uint32_t i = 1; i < tree->nr; i++) {
-		uint32_t above, depth;
-
-		if (!place[i])
-			continue;
-		above = place[tree->nodes[i].parent];
-		depth = layout->frames[above].depth + 1;
-		place[i] += above;
-		layout->frames[place[i]] = (struct layout_frame){i, depth};
-		layout->max_depth = MAX_OF(layout->max_depth, depth);
-	}
-	free(nodes);
-	free(size);
-	free(taken);
-	free(place);
 }
 
 void layout_init(struct layout *layout, struct frametree *tree, weight_fx threshold,
@@ -147,11 +80,18 @@ void layout_init(struct layout *layout, struct frametree *tree, weight_fx thresh
 	*layout = (struct layout){.tree = tree};
 	if (max_size)
 		threshold = fitting_threshold(tree, threshold, max_size);
-	if (threshold > 1)
-		layout->nr_pruned = frametree_prune(tree, threshold);
-	frametree_expand(tree);
-	layout->threshold = layout->nr_pruned ? threshold : 0;
-	place_frames(layout);
+	/* what has no weight at all is no loss */
+	layout->is_pruned = frametree_settle(tree, threshold) && threshold > 1;
+	layout->threshold = layout->is_pruned ? threshold : 0;
+	layout->nr = tree->nr;
+	layout->frames = mem_resize(NULL, layout->nr, sizeof(*layout->frames));
+	layout->frames[0] = (struct layout_frame){0, 0};
+	for (uint32_t i = 1; i < layout->nr; i++) {
+		uint32_t depth = layout->frames[tree->nodes[i].parent].depth + 1;
+
+		layout->frames[i] = (struct layout_frame){i, depth};
+		layout->max_depth = MAX_OF(layout->max_depth, depth);
+	}
 }
 
 void layout_release(struct layout *layout)

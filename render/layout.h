@@ -1,10 +1,8 @@
 /*
- * layout.h - which nodes of a tree are kept, in what order, and where.
+ * layout.h - which nodes of a tree are kept, and where.
  *
- * Decides the order of siblings (by the bytes of their names, or as they came
- * for a flame chart) and prunes what is too light to keep: the pruned
- * children of a node become one extra child, named THIN_NAME, so that every
- * sum stays exact. Positions are exact weights; only writers turn them into
+ * Decides what is too light to keep: the pruned children of a node become one
+ * extra child, named THIN_NAME, so that every sum stays exact. Positions are exact weights; only writers turn them into
  * pixels.
  *
  * Nodes of weight 0 in every column are left out.
@@ -22,7 +20,7 @@ struct layout {
 	struct frametree *tree;      /* borrowed */
 	struct layout_frame *frames; /* preorder */
 	uint32_t nr;
-	uint32_t nr_pruned;  /* nodes that went into thin frames */
+	bool is_pruned;      /* some nodes went into thin frames */
 	weight_fx threshold; /* the least weight that was kept, or 0 */
 	uint32_t max_depth;
 };

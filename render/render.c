@@ -623,7 +623,7 @@ static int run(struct request *r, struct err *err)
 			return -1;
 	if (r->tree.nr_outside == r->tree.nr_stacks)
 		return err_set(err, "no stack holds the frame '%s' of --base", r->base[0]);
-	frametree_sum(&r->tree);
+	frametree_build(&r->tree);
 	if (!r->tree.sum[0] && !r->tree.sum[1])
 		return err_set(err, "every count is 0: there is nothing to draw");
 	if (r->total && frametree_set_total(&r->tree, r->total) < 0)

@@ -370,7 +370,7 @@ static void honesty_line(const struct drawing *d, struct buf *line)
 		add_part(line, label, value);
 		free(label);
 	}
-	if (d->layout->nr_pruned) {
+	if (d->layout->is_pruned) {
 		bool is_time = figure_is_time(d->count_name);
 		char *text =
 		        mem_printf("frames below %s%s%s are gathered as %s",

@@ -4,6 +4,8 @@
 #include "share/err.h"
 #include "share/msg.h"
 
+#include <sys/mman.h>
+
 static NORETURN void out_of_memory(size_t size)
 {
 	msg_error("out of memory (asked for %zu bytes)", size);
@@ -47,6 +49,23 @@ void *mem_resize(void *old, size_t nr, size_t size)
 	p = realloc(old, bytes ? bytes : 1);
 	if (!p)
 		out_of_memory(bytes);
+	return p;
+}
+
+void mem_advise_huge(void *at, size_t size)
+{
+	uintptr_t from = ((uintptr_t)at + 4095) & ~(uintptr_t)4095;
+
+	if (size >= (size_t)4 << 20)
+		madvise((void *)from, size - 4096, MADV_HUGEPAGE);
+}
+
+void *mem_aligned(size_t alignment, size_t size)
+{
+	void *p = aligned_alloc(alignment, size);
+
+	if (!p)
+		out_of_memory(size);
 	return p;
 }
 

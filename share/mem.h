@@ -26,6 +26,17 @@ void *mem_cleared(size_t size);
 /* nr * size, checked for overflow; contents of grown space are undefined. */
 NEVER_NULL void *mem_resize(void *old, size_t nr, size_t size);
 
+/*
+ * For large arrays that are read all over: with small pages each access would
+ * miss the TLB as well, and each page is a fault when it is first written.
+ * Advice to the kernel about memory from the functions above; small ones are
+ * left alone.
+ */
+void mem_advise_huge(void *at, size_t size);
+
+/* size: a multiple of the alignment, which is a power of two. Freed by free(). */
+NEVER_NULL void *mem_aligned(size_t alignment, size_t size);
+
 NEVER_NULL char *mem_strndup(const char *text, size_t size);
 NEVER_NULL char *mem_strdup(const char *text);
 

@@ -22,6 +22,19 @@ static inline weight_fx weight_from_u64(uint64_t value)
 	return (weight_fx)value * WEIGHT_ONE;
 }
 
+/* Its whole part; *fraction in 10^-9. Division of 128 bits is slow, and hardly ever needed. */
+static inline uint64_t weight_split(weight_fx weight, uint32_t *fraction)
+{
+	uint64_t low = (uint64_t)weight;
+
+	if (__builtin_expect(low == weight, 1)) {
+		*fraction = (uint32_t)(low % WEIGHT_ONE);
+		return low / WEIGHT_ONE;
+	}
+	*fraction = (uint32_t)(weight % WEIGHT_ONE);
+	return (uint64_t)(weight / WEIGHT_ONE);
+}
+
 static inline double weight_to_double(weight_fx weight)
 {
 	return (double)weight / WEIGHT_ONE;

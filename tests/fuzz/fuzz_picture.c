@@ -78,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (in) {
 		folded_reader_init(&reader, in);
 		if (frametree_read(&tree, &reader, &err) == 0) {
-			frametree_sum(&tree);
+			frametree_build(&tree);
 			draw(&tree, &reader.header, data[0] & 8);
 		}
 		folded_reader_release(&reader);

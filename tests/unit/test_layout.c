@@ -26,7 +26,7 @@ static char *drawn(struct frametree *tree, int column, bool gone, weight_fx thre
 	struct buf text = {0};
 	char start[WEIGHT_TEXT], width[WEIGHT_TEXT];
 
-	frametree_sum(tree);
+	frametree_build(tree);
 	layout_init(&layout, tree, threshold, 0);
 	layout_walk_init(&walk, &layout, column, gone);
 	while (layout_next(&walk, 1, &box)) {
@@ -153,8 +153,8 @@ Test(layout, more_stacks_than_one_batch)
 		snprintf(stack, sizeof(stack), "m;f%d;g%d", i % 7, i % 1000);
 		add(&tree, stack, 1, 0);
 	}
-	frametree_sum(&tree);
-	frametree_expand(&tree);
+	frametree_build(&tree);
+	frametree_settle(&tree, 1);
 	/* the root, m, 7 callers, and 7,000 pairs, as 7 and 1,000 share no factor */
 	cr_assert_eq(tree.nr, 1 + 1 + 7 + 7000, "%u nodes", tree.nr);
 	cr_assert_eq(frametree_total(&tree, 0, 0), weight_from_u64(100000));
