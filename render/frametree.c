@@ -66,7 +66,7 @@ int frametree_add(struct frametree *tree, const struct folded_stack *stack, stru
 			return err_set(err, "the counts add up to 2^64 or more, which is "
 			                    "beyond what can be drawn; scale them down first");
 	}
-	if (nr >= UINT32_MAX - tree->pile.nr_ids - 1)
+	if (nr + PILE_WAITING >= UINT32_MAX - tree->pile.nr_ids)
 		return err_set(err, "the distinct stacks have 2^32 frames or more, which is "
 		                    "beyond what can be drawn");
 	pile_add(&tree->pile, ids, nr, tree->reverse, counts);
@@ -97,8 +97,7 @@ int frametree_read(struct frametree *tree, struct folded_reader *reader, struct 
 
 /* A stack on its way down. */
 struct mover {
-	uint32_t at; /* of its next name in pile.ids */
-	uint32_t stack;
+	uint32_t at;  /* of its next name in pile.ids */
 	uint32_t key; /* of the name before that: rank + 1, or KEY_END */
 };
 
@@ -120,7 +119,7 @@ struct parting {
 };
 
 #define FEW   24 /* movers that are sorted by insertion */
-#define AHEAD 16
+#define AHEAD 64
 
 static void rank_names(struct frametree *tree)
 {
@@ -203,10 +202,11 @@ static void sort_many(struct parting *p, struct mover *movers, uint32_t nr)
 		p->start[p->keys[i]] = 0;
 }
 
-static void end_here(struct frametree *tree, uint32_t node, uint32_t stack)
+/* counts: behind the end of a stack */
+static void end_here(struct frametree *tree, uint32_t node, const uint32_t *counts)
 {
 	for (int c = 0; c < tree->nr_columns; c++)
-		weights_add(&tree->self[c], node, &tree->pile.counts[c], stack);
+		pile_count_to(counts + c * COUNT_WORDS, &tree->self[c], node);
 }
 
 /* Neighbours of one key become a group; the first of them is done next. */
@@ -216,7 +216,7 @@ static void add_groups(struct parting *p, const struct group *group, uint32_t no
 		uint32_t first = end - 1, key = p->movers[first].key;
 
 		if (key == KEY_END) {
-			end_here(p->tree, node, p->movers[first].stack);
+			end_here(p->tree, node, p->tree->pile.ids + p->movers[first].at);
 		} else {
 			while (first > group->first && p->movers[first - 1].key == key)
 				first--;
@@ -244,9 +244,12 @@ static void add_node(struct parting *p, const struct group *group)
 	for (int c = 0; c < tree->nr_columns; c++)
 		weights_set(&tree->self[c], node, 0);
 	if (nr == 1 && node) {
-		while (tree->pile.ids[run->first + run->nr] != PILE_END)
-			run->nr++;
-		end_here(tree, node, movers->stack);
+		const uint32_t *id = tree->pile.ids + movers->at;
+
+		while (*id != PILE_END)
+			id++;
+		run->nr += (uint32_t)(id - tree->pile.ids) - movers->at;
+		end_here(tree, node, id + 1);
 		return;
 	}
 	/* the root takes none of the frames */
@@ -268,7 +271,7 @@ static void sum_column(struct frametree *tree, int c)
 
 	weights_copy(total, &tree->self[c], tree->nr);
 	for (uint32_t i = tree->nr; i-- > 1;)
-		weights_add(total, tree->runs[i].parent, total, i);
+		weights_add_other(total, tree->runs[i].parent, total, i);
 }
 
 void frametree_build(struct frametree *tree)
@@ -286,14 +289,17 @@ void frametree_build(struct frametree *tree)
 	/* of each two that part, one ends or is a node of its own */
 	max_nr = 2 * (size_t)nr + 1;
 	tree->runs = mem_resize(NULL, max_nr, sizeof(*tree->runs));
+	mem_advise_huge(tree->runs, max_nr * sizeof(*tree->runs));
 	for (int c = 0; c < tree->nr_columns; c++)
 		weights_resize(&tree->self[c], max_nr);
 	p.movers = mem_resize(NULL, nr + 1, sizeof(*p.movers));
 	p.spare = mem_resize(NULL, nr + 1, sizeof(*p.spare));
+	mem_advise_huge(p.movers, nr * sizeof(*p.movers));
+	mem_advise_huge(p.spare, nr * sizeof(*p.spare));
 	p.start = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*p.start));
 	p.keys = mem_alloc(((size_t)tree->names.nr + 1) * sizeof(*p.keys));
 	for (uint32_t i = 0; i < nr; i++)
-		p.movers[i] = (struct mover){.at = tree->pile.first[i], .stack = i};
+		p.movers[i] = (struct mover){.at = tree->pile.first[i]};
 	add_node(&p, &(struct group){0, nr, NODE_NONE});
 	while (p.nr_todo) {
 		struct group group = p.todo[--p.nr_todo];
@@ -388,7 +394,7 @@ static size_t weigh(struct settling *s)
 			continue;
 		nr += !has_lost(s, parent);
 		for (int c = 0; c < tree->nr_columns; c++)
-			weights_add(&s->lost[c], parent, &tree->total[c], i);
+			weights_add_other(&s->lost[c], parent, &tree->total[c], i);
 	}
 	return nr;
 }
@@ -444,6 +450,7 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	s.thin = strtab_cstr(&tree->names, THIN_NAME);
 	nr = weigh(&s);
 	s.nodes = mem_resize(NULL, nr, sizeof(*s.nodes));
+	mem_advise_huge(s.nodes, nr * sizeof(*s.nodes));
 	for (int c = 0; c < tree->nr_columns; c++) {
 		weights_like(&s.self[c], &tree->self[c], nr);
 		weights_like(&s.total[c], &tree->total[c], nr);

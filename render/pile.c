@@ -14,8 +14,6 @@ void pile_release(struct pile *pile)
 {
 	free(pile->ids);
 	free(pile->first);
-	for (int c = 0; c < 2; c++)
-		weights_release(&pile->counts[c]);
 	free(pile->slots);
 	*pile = (struct pile){0};
 }
@@ -75,6 +73,37 @@ static bool is_same(const struct pile *pile, uint32_t a, uint32_t b)
 	return *x == *y;
 }
 
+static uint32_t *counts_of(const struct pile *pile, uint32_t stack)
+{
+	uint32_t *id = pile->ids + pile->first[stack];
+
+	while (*id != PILE_END)
+		id++;
+	return id + 1;
+}
+
+static weight_fx get_count(const uint32_t *count)
+{
+	return weight_from_u64((uint64_t)count[1] << 32 | count[0]) + count[2];
+}
+
+static void put_count(uint32_t *to, weight_fx count)
+{
+	uint64_t whole = weight_split(count, &to[2]);
+
+	to[0] = (uint32_t)whole;
+	to[1] = (uint32_t)(whole >> 32);
+}
+
+/* Adds the counts of a stack to those of another. */
+static void add_counts(struct pile *pile, uint32_t to, uint32_t stack)
+{
+	uint32_t *sum = counts_of(pile, to), *more = counts_of(pile, stack);
+
+	for (int c = 0; c < pile->nr_columns; c++, sum += COUNT_WORDS, more += COUNT_WORDS)
+		put_count(sum, get_count(sum) + get_count(more));
+}
+
 /* The same stack among the settled ones, else PILE_END and the stack is to be `as`. */
 static uint32_t find_same(struct pile *pile, uint32_t stack, uint32_t hash, uint32_t as)
 {
@@ -102,15 +131,12 @@ static void look_up_waiting(struct pile *pile)
 		uint32_t same = find_same(pile, i, pile->waiting[i - pile->nr_settled], nr);
 
 		if (same != PILE_END) {
-			for (int c = 0; c < pile->nr_columns; c++)
-				weights_add(&pile->counts[c], same, &pile->counts[c], i);
+			add_counts(pile, same, i);
 			continue;
 		}
 		if (nr != i) {
 			memmove(pile->ids + end, pile->ids + first, size * sizeof(*pile->ids));
 			pile->first[nr] = (uint32_t)end;
-			for (int c = 0; c < pile->nr_columns; c++)
-				weights_set(&pile->counts[c], nr, weights_get(&pile->counts[c], i));
 		}
 		end += size;
 		nr++;
@@ -130,16 +156,16 @@ static void make_room(struct pile *pile, size_t nr_ids)
 		return;
 	pile->capacity += pile->capacity / 2 + 256;
 	pile->first = mem_resize(pile->first, pile->capacity, sizeof(*pile->first));
-	for (int c = 0; c < pile->nr_columns; c++)
-		weights_resize(&pile->counts[c], pile->capacity);
+	mem_advise_huge(pile->first, pile->capacity * sizeof(*pile->first));
 }
 
 void pile_add(struct pile *pile, const uint32_t *ids, size_t nr, bool reverse,
               const weight_fx *counts)
 {
 	uint32_t *to, hash = hash_ids(ids, nr);
+	size_t size = nr + 1 + (size_t)pile->nr_columns * COUNT_WORDS;
 
-	make_room(pile, nr + 1);
+	make_room(pile, size);
 	to = pile->ids + pile->nr_ids;
 	if (reverse)
 		for (size_t i = 0; i < nr; i++)
@@ -147,10 +173,10 @@ void pile_add(struct pile *pile, const uint32_t *ids, size_t nr, bool reverse,
 	else
 		memcpy(to, ids, nr * sizeof(*ids));
 	to[nr] = PILE_END;
-	pile->first[pile->nr] = (uint32_t)pile->nr_ids;
-	pile->nr_ids += nr + 1;
 	for (int c = 0; c < pile->nr_columns; c++)
-		weights_set(&pile->counts[c], pile->nr, counts[c]);
+		put_count(to + nr + 1 + c * COUNT_WORDS, counts[c]);
+	pile->first[pile->nr] = (uint32_t)pile->nr_ids;
+	pile->nr_ids += size;
 	if (!pile->ordered) {
 		if (pile->nr + PILE_WAITING >= pile->nr_slots / 4 * 3)
 			grow_slots(pile);

@@ -13,6 +13,7 @@ void weights_release(struct weights *w)
 void weights_resize(struct weights *w, size_t capacity)
 {
 	w->whole = mem_resize(w->whole, capacity, sizeof(*w->whole));
+	mem_advise_huge(w->whole, capacity * sizeof(*w->whole));
 	if (w->fraction)
 		w->fraction = mem_resize(w->fraction, capacity, sizeof(*w->fraction));
 	w->capacity = capacity;
@@ -36,7 +37,9 @@ void weights_copy(struct weights *w, const struct weights *other, size_t nr)
 
 void weights_clear(struct weights *w, size_t nr)
 {
-	*w = (struct weights){.whole = mem_zalloc(nr * sizeof(*w->whole)), .capacity = nr};
+	*w = (struct weights){0};
+	weights_resize(w, nr);
+	memset(w->whole, 0, nr * sizeof(*w->whole));
 }
 
 void weights_begin_fractions(struct weights *w)

@@ -49,19 +49,25 @@ static inline void weights_set(struct weights *w, size_t i, weight_fx weight)
 		w->fraction[i] = fraction;
 }
 
-/* w[i] += other[from] */
-static inline void weights_add(struct weights *w, size_t i, const struct weights *other, size_t from)
+static inline void weights_add(struct weights *w, size_t i, uint64_t whole, uint32_t fraction)
 {
-	w->whole[i] += other->whole[from];
-	if (UNLIKELY(other->fraction && !w->fraction))
+	w->whole[i] += whole;
+	if (UNLIKELY(fraction && !w->fraction))
 		weights_begin_fractions(w);
-	if (other->fraction) {
-		w->fraction[i] += other->fraction[from];
+	if (fraction) {
+		w->fraction[i] += fraction;
 		if (w->fraction[i] >= WEIGHT_ONE) {
 			w->fraction[i] -= WEIGHT_ONE;
 			w->whole[i]++;
 		}
 	}
+}
+
+/* w[i] += other[from] */
+static inline void weights_add_other(struct weights *w, size_t i, const struct weights *other,
+                                     size_t from)
+{
+	weights_add(w, i, other->whole[from], other->fraction ? other->fraction[from] : 0);
 }
 
 #endif

@@ -4,80 +4,36 @@
 #include "share/bytes64.h"
 #include "share/mem.h"
 
-#define HISTORY   (64 * 1024) /* ids: as many as stay in the cache */
-#define HASH_BITS 16
+#define HEAD_SIZE (BYTES64 - sizeof(uint32_t))
 
-/* What each frame that was guessed needs, apart from what is compared. */
-struct framer_name {
-	uint32_t size;
-	uint32_t seen; /* in the history, where it was not guessed */
+/*
+ * A name and ";", as far as they fit, and its id, in one cache line. The table
+ * is a cache of the one of all names: a name has two places, side by side, and
+ * what is not found there is found in the other table.
+ */
+struct framer_slot {
+	_Alignas(BYTES64) char head[HEAD_SIZE];
+	uint32_t id; /* + 1, or 0 */
 };
 
-/* The name and ";", as far as they fit. One cache line. */
-struct framer_head {
-	_Alignas(BYTES64) char bytes[BYTES64];
-};
+#define MIN_SLOTS 1024u
+#define MAX_SLOTS (128u * 1024)
+
+/* Texts are kept with room for words before them and blocks behind. */
+#define BEFORE 16
+#define BEHIND (2 * BYTES64)
 
 void framer_release(struct framer *framer)
 {
-	free(framer->known);
-	free(framer->heads);
-	free(framer->by_hash);
-	free(framer->history);
+	free(framer->slots);
 	free(framer->text);
 	free(framer->other_text);
+	free(framer->ids);
 	free(framer->ends);
 	*framer = (struct framer){0};
 }
 
 /* ---- names ---- */
-
-static void grow_known(struct framer *framer, uint32_t nr)
-{
-	uint32_t capacity = MAX_OF(framer->known_capacity, 1024);
-	struct framer_head *heads;
-
-	while (capacity < nr)
-		capacity *= 2;
-	if (capacity == framer->known_capacity)
-		return;
-	framer->known = mem_resize(framer->known, capacity, sizeof(*framer->known));
-	heads = mem_aligned(_Alignof(struct framer_head), (size_t)capacity * sizeof(*heads));
-	if (framer->known_capacity)
-		memcpy(heads, framer->heads, framer->nr_known * sizeof(*heads));
-	free(framer->heads);
-	framer->heads = heads;
-	framer->known_capacity = capacity;
-}
-
-static uint32_t learn(struct framer *framer, struct strtab *names, const char *text, size_t size)
-{
-	uint32_t id = strtab_id(names, text, size);
-
-	grow_known(framer, names->nr);
-	for (; framer->nr_known < names->nr; framer->nr_known++) {
-		struct slice name = strtab_slice(names, framer->nr_known);
-		char *head = framer->heads[framer->nr_known].bytes;
-
-		framer->known[framer->nr_known] = (struct framer_name){.size = (uint32_t)name.size};
-		memset(head, ';', BYTES64);
-		memcpy(head, name.at, MIN_OF(name.size, BYTES64));
-	}
-	return id;
-}
-
-/* The text goes on with the name and ";". */
-static inline bool goes_on(const struct framer *framer, const struct strtab *names, const char *at,
-                           const char *end, uint32_t id)
-{
-	size_t size = framer->known[id].size;
-	uint64_t differ = ~bytes64_same(at, framer->heads[id].bytes);
-
-	if (LIKELY(size < BYTES64))
-		return !(differ << (BYTES64 - 1 - size));
-	return !differ && size <= (size_t)(end - at) && at[size] == ';' &&
-	       memcmp(at + BYTES64, strtab_text(names, id) + BYTES64, size - BYTES64) == 0;
-}
 
 static inline uint64_t load_word(const char *at)
 {
@@ -87,7 +43,7 @@ static inline uint64_t load_word(const char *at)
 	return word;
 }
 
-/* Some bytes of the frame make a key for guessing, all of it is compared later. */
+/* Some bytes of the frame make a key; all of it is compared later. */
 static inline uint32_t hash_some(const char *at, size_t size)
 {
 	bool is_short = size < 8;
@@ -95,49 +51,97 @@ static inline uint32_t hash_some(const char *at, size_t size)
 	uint64_t first = is_short ? 0 : load_word(at);
 	uint64_t middle = is_short ? 0 : load_word(at + size / 2 - 4);
 
-	return (uint32_t)(hash_u64(last + size, first ^ (middle << 29 | middle >> 35)) >>
-	                  (64 - HASH_BITS));
+	return (uint32_t)hash_u64(last + size, first ^ (middle << 29 | middle >> 35));
+}
+
+static inline struct framer_slot *slot_of(const struct framer *framer, uint32_t hash)
+{
+	return &framer->slots[hash & (framer->nr_slots - 1)];
+}
+
+static inline struct framer_slot *other_slot(const struct framer *framer, uint32_t hash)
+{
+	return slot_of(framer, hash ^ 1);
+}
+
+/* A frame of the text, followed by ";", is the name in the slot. */
+static inline bool is_name(const struct framer_slot *slot, const struct strtab *names,
+                           const char *at, size_t size)
+{
+	uint64_t differ = ~bytes64_same(at, slot->head);
+
+	if (LIKELY(size < HEAD_SIZE))
+		return !(differ << (BYTES64 - 1 - size));
+	return !(differ << (BYTES64 - HEAD_SIZE)) && slot->id &&
+	       names->entries[slot->id - 1].size == size &&
+	       memcmp(at + HEAD_SIZE, strtab_text(names, slot->id - 1) + HEAD_SIZE,
+	              size - HEAD_SIZE) == 0;
+}
+
+/* Four times as many slots as names. What was in them is found again when it is asked for. */
+static void grow_slots(struct framer *framer, uint32_t nr_names)
+{
+	uint32_t nr = MAX_OF(framer->nr_slots, MIN_SLOTS);
+	size_t size;
+
+	while (nr < MAX_SLOTS && nr / 4 < nr_names)
+		nr *= 2;
+	if (nr == framer->nr_slots)
+		return;
+	free(framer->slots);
+	size = nr * sizeof(*framer->slots);
+	framer->slots = mem_aligned(MIN_OF(size, MEM_HUGE), size);
+	mem_advise_huge(framer->slots, size);
+	memset(framer->slots, 0, size);
+	framer->nr_slots = nr;
+}
+
+static uint32_t learn(struct framer *framer, struct strtab *names, const char *text, size_t size,
+                      uint32_t hash)
+{
+	uint32_t id = strtab_id(names, text, size);
+	struct framer_slot *slot;
+
+	grow_slots(framer, names->nr);
+	slot = slot_of(framer, hash);
+	if (slot->id && (!other_slot(framer, hash)->id || hash >> 31))
+		slot = other_slot(framer, hash);
+	memset(slot->head, ';', HEAD_SIZE);
+	memcpy(slot->head, text, MIN_OF(size, HEAD_SIZE));
+	slot->id = id + 1;
+	return id;
+}
+
+static inline uint32_t find_id(struct framer *framer, struct strtab *names, const char *text,
+                               size_t size, uint32_t hash)
+{
+	const struct framer_slot *slot = slot_of(framer, hash);
+
+	/* an empty slot has no ";" */
+	if (LIKELY(is_name(slot, names, text, size)))
+		return slot->id - 1;
+	slot = other_slot(framer, hash);
+	return is_name(slot, names, text, size) ? slot->id - 1 :
+	                                          learn(framer, names, text, size, hash);
 }
 
 /* ---- stacks ---- */
 
-/* Texts are kept with room for words before them and blocks behind. */
-#define BEFORE 16
-#define BEHIND (BYTES64 + 16)
-
-static void begin_history(struct framer *framer)
-{
-	framer->by_hash = mem_zalloc(sizeof(*framer->by_hash) << HASH_BITS);
-	grow_known(framer, 1);
-	/* until there is a name: no text goes on like this */
-	framer->known[0] = (struct framer_name){0};
-	framer->heads[0].bytes[0] = '\n';
-}
-
 /* Room for the stack; the last one's is kept. */
 static void make_room(struct framer *framer, size_t size)
 {
-	size_t max_nr = size / 2 + 1;
-
-	if (!framer->by_hash)
-		begin_history(framer);
+	if (!framer->slots)
+		grow_slots(framer, 0);
 	if (size + BEFORE + BEHIND > framer->text_capacity) {
 		framer->text_capacity = 2 * size + 4096;
 		framer->text = mem_resize(framer->text, framer->text_capacity, 1);
 		framer->other_text = mem_resize(framer->other_text, framer->text_capacity, 1);
 	}
-	if (max_nr > framer->ends_capacity) {
-		size_t old = framer->history_capacity;
-
-		framer->ends_capacity = 2 * max_nr + 256;
-		framer->ends = mem_resize(framer->ends, framer->ends_capacity,
-		                          sizeof(*framer->ends));
-		/* a guess may run as far behind a last stack as the next one is long */
-		framer->history_capacity = HISTORY + 2 * framer->ends_capacity;
-		framer->history = mem_resize(framer->history, framer->history_capacity,
-		                             sizeof(*framer->history));
-		memset(framer->history + old, 0,
-		       (framer->history_capacity - old) * sizeof(*framer->history));
+	/* one more is written than counted */
+	if (size / 2 + 2 > framer->capacity) {
+		framer->capacity = size + 256;
+		framer->ids = mem_resize(framer->ids, framer->capacity, sizeof(*framer->ids));
+		framer->ends = mem_resize(framer->ends, framer->capacity, sizeof(*framer->ends));
 	}
 }
 
@@ -163,76 +167,73 @@ static size_t count_shared(const struct framer *framer, const char *text, size_t
 	return nr;
 }
 
-/* The id of a frame that was not guessed, by its bytes. */
-static uint32_t look_up(struct framer *framer, struct strtab *names, const char *at, size_t size,
-                        const char *end)
-{
-	uint32_t *guess = &framer->by_hash[hash_some(at, size)];
+#define AT_ONCE 4
 
-	if (UNLIKELY(!goes_on(framer, names, at, end, *guess)))
-		*guess = learn(framer, names, at, size);
-	return *guess;
+/* Where frames end from the nr-th on; returns how many there are in all. */
+static size_t find_ends(const char *text, size_t size, size_t *ends, size_t nr)
+{
+	size_t start = nr ? ends[nr - 1] + 1 : 0;
+	uint64_t before = 1;
+
+	for (size_t at = start; at <= size; at += BYTES64) {
+		uint64_t found = bytes64_find(text + at, ';');
+		/* behind another: the end of an empty frame */
+		uint64_t left = found & ~(found << 1 | before);
+
+		before = found >> (BYTES64 - 1);
+		/* a fixed number of steps, mostly enough, is no branch to be guessed wrong */
+		for (unsigned i = 0; i < AT_ONCE; i++, left &= left - 1) {
+			ends[nr] = at + (unsigned)__builtin_ctzll(left | (uint64_t)1 << 63);
+			nr += left != 0;
+		}
+		for (; UNLIKELY(left != 0); left &= left - 1)
+			ends[nr++] = at + (unsigned)__builtin_ctzll(left);
+	}
+	return nr;
 }
 
-static inline size_t frame_size(const char *at)
-{
-	uint64_t found = bytes64_find(at, ';');
-	size_t size = 0;
+#define CHUNK 32
 
-	while (!found) {
-		size += BYTES64;
-		found = bytes64_find(at + size, ';');
+/* The ids of some frames. */
+static void find_ids(struct framer *framer, struct strtab *names, const char *text, size_t first,
+                     size_t nr)
+{
+	const char *start[CHUNK], *next = text + (first ? framer->ends[first - 1] + 1 : 0);
+	uint32_t hash[CHUNK];
+	const size_t *ends = framer->ends + first;
+
+	for (size_t i = 0; i < nr; i++) {
+		while (UNLIKELY(*next == ';'))
+			next++;
+		start[i] = next;
+		hash[i] = hash_some(next, (size_t)(text + ends[i] - next));
+		__builtin_prefetch(slot_of(framer, hash[i]));
+		next = text + ends[i] + 1;
 	}
-	return size + (unsigned)__builtin_ctzll(found);
+	for (size_t i = 0; i < nr; i++)
+		framer->ids[first + i] = find_id(framer, names, start[i],
+		                                 (size_t)(text + ends[i] - start[i]), hash[i]);
 }
 
 const uint32_t *framer_split(struct framer *framer, struct strtab *names, struct slice stack,
                              size_t *nr)
 {
-	size_t next, nr_frames;
-	uint32_t *ids, guess;
-	char *text, *at, *end;
+	size_t nr_shared;
+	char *text;
 
 	make_room(framer, stack.size);
 	text = framer->other_text + BEFORE;
-	end = text + stack.size;
 	memcpy(text, stack.at, stack.size);
-	/* behind the last frame as well, and no bytes of chance */
-	memset(end, ';', BEHIND);
+	/* behind the last frame as behind the others */
+	text[stack.size] = ';';
+	memset(text + stack.size + 1, 0, BEHIND - 1);
+	nr_shared = count_shared(framer, text, stack.size, framer->text + BEFORE);
 	framer->other_text = framer->text;
-	nr_frames = count_shared(framer, text, stack.size, framer->text + BEFORE);
 	framer->text = text - BEFORE;
 	framer->text_size = stack.size;
-
-	next = framer->start + framer->nr;
-	if (next > HISTORY)
-		next = 0;
-	ids = framer->history + next;
-	memmove(ids, framer->history + framer->start, nr_frames * sizeof(*ids));
-	/* a first guess: the same root as before */
-	at = text + (nr_frames ? framer->ends[nr_frames - 1] + 1 : 0);
-	next = framer->start + nr_frames;
-	framer->start = (size_t)(ids - framer->history);
-	while (at < end) {
-		guess = framer->history[next];
-		if (goes_on(framer, names, at, end, guess)) {
-			next++;
-		} else {
-			size_t size = frame_size(at);
-
-			if (!size) {
-				at++;
-				continue;
-			}
-			guess = look_up(framer, names, at, size, end);
-			next = framer->known[guess].seen + 1;
-			framer->known[guess].seen = (uint32_t)(framer->start + nr_frames);
-		}
-		ids[nr_frames] = guess;
-		at += framer->known[guess].size;
-		framer->ends[nr_frames++] = (size_t)(at++ - text);
-	}
-	framer->nr = nr_frames;
-	*nr = nr_frames;
-	return ids;
+	framer->nr = find_ends(text, stack.size, framer->ends, nr_shared);
+	for (size_t i = nr_shared; i < framer->nr; i += CHUNK)
+		find_ids(framer, names, text, i, MIN_OF(framer->nr - i, CHUNK));
+	*nr = framer->nr;
+	return framer->ids;
 }

@@ -1,11 +1,11 @@
 /*
  * framer.h - the frames of one folded stack after the other as name ids.
  *
- * Stacks of one file resemble each other, so most frames are not looked up
- * but guessed, and the guess compared with the text: what the stack begins
- * with is what the stack before began with, as far as their bytes agree, and
- * behind a frame comes what came behind it the last time. Guesses cost
- * nothing but time where they are wrong.
+ * Where frames end is found first, and which name each could be; then all are
+ * compared with their texts. So no frame waits for the memory of the one
+ * before, nor does a branch depend on the length of a name. What a stack
+ * begins with like the one before it, byte for byte, is not looked at again:
+ * in sorted files that is most of it.
  */
 #ifndef SHARE_FRAMER_H
 #define SHARE_FRAMER_H
@@ -13,24 +13,18 @@
 #include "share/compat.h"
 #include "share/strtab.h"
 
-struct framer_name;
-struct framer_head;
+struct framer_slot;
 
 struct framer {
-	struct framer_name *known; /* by name id */
-	struct framer_head *heads; /* the same */
-	uint32_t nr_known, known_capacity;
-	uint32_t *by_hash; /* a name with such bytes, if any */
+	struct framer_slot *slots; /* names by some of their bytes */
+	uint32_t nr_slots;
 
-	/* ids of the last stacks, one behind the other, from the start again now and then */
-	uint32_t *history;
-	size_t history_capacity;
-	size_t start, nr; /* of the last stack */
-	/* its text, with ";" behind it, and where its frames end there */
+	/* of the last stack: its text with ";" behind it, and its frames */
 	char *text, *other_text;
 	size_t text_size, text_capacity;
-	size_t *ends;
-	size_t ends_capacity;
+	uint32_t *ids;
+	size_t *ends; /* in the text */
+	size_t nr, capacity;
 };
 
 /* A zeroed struct framer is ready to use; always with the same table of names. */

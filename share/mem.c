@@ -54,10 +54,11 @@ void *mem_resize(void *old, size_t nr, size_t size)
 
 void mem_advise_huge(void *at, size_t size)
 {
-	uintptr_t from = ((uintptr_t)at + 4095) & ~(uintptr_t)4095;
+	uintptr_t page = 4096, from = ((uintptr_t)at + page - 1) & ~(page - 1);
+	uintptr_t end = ((uintptr_t)at + size) & ~(page - 1);
 
-	if (size >= (size_t)4 << 20)
-		madvise((void *)from, size - 4096, MADV_HUGEPAGE);
+	if (size >= MEM_HUGE)
+		madvise((void *)from, end - from, MADV_HUGEPAGE);
 }
 
 void *mem_aligned(size_t alignment, size_t size)

@@ -32,6 +32,7 @@ NEVER_NULL void *mem_resize(void *old, size_t nr, size_t size);
  * Advice to the kernel about memory from the functions above; small ones are
  * left alone.
  */
+#define MEM_HUGE ((size_t)2 << 20)
 void mem_advise_huge(void *at, size_t size);
 
 /* size: a multiple of the alignment, which is a power of two. Freed by free(). */
