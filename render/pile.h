@@ -25,13 +25,13 @@ struct pile {
 	/* of one stack behind the other: its ids, PILE_END, COUNT_WORDS for each column */
 	uint32_t *ids;
 	size_t nr_ids, ids_capacity; /* below 2^32: the caller sees to it */
-	uint32_t *first; /* in ids, by stack */
-	uint32_t nr;   /* stacks; after pile_settle() no two are the same */
+	uint32_t *first;             /* in ids, by stack */
+	uint32_t nr;                 /* stacks; after pile_settle() no two are the same */
 	size_t capacity;
 
 	struct pile_slot *slots;
 	uint32_t nr_slots;
-	uint32_t nr_settled; /* those behind wait to be looked up */
+	uint32_t nr_settled;            /* those behind wait to be looked up */
 	uint32_t waiting[PILE_WAITING]; /* their hashes */
 };
 

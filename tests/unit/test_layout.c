@@ -105,6 +105,43 @@ Test(layout, what_is_light_is_gathered)
 	       "0 all 0+13; 1 [thin frames] 0+1; 1 a 1+12; 2 [thin frames] 1+3; 2 e 4+9; ");
 }
 
+/* Among its siblings by name, behind a real frame of its name; last in a flame chart. */
+Test(layout, place_of_what_is_light)
+{
+	struct frametree tree;
+
+	begin(&tree, 1);
+	add(&tree, "m;Z", 9, 0);
+	add(&tree, "m;[thin frames]", 8, 0);
+	add(&tree, "m;a", 1, 0);
+	add(&tree, "m;b;x;y", 1, 0);
+	add(&tree, "m;b;x;z", 1, 0);
+	add(&tree, "m;c", 7, 0);
+	add(&tree, "m;none", 0, 0);
+	EXPECT(drawn(&tree, 0, false, weight_from_u64(4)),
+	       "0 all 0+27; 1 m 0+27; 2 Z 0+9; 2 [thin frames] 9+8; 2 [thin frames] 17+3; "
+	       "2 c 20+7; ");
+	tree = (struct frametree){.chart = true};
+	frametree_begin(&tree, 1);
+	add(&tree, "m;a", 1, 0);
+	add(&tree, "m;c", 7, 0);
+	add(&tree, "m", 1, 0);
+	add(&tree, "m;c", 7, 0);
+	EXPECT(drawn(&tree, 0, false, weight_from_u64(4)),
+	       "0 all 0+16; 1 m 0+16; 2 c 0+7; 2 c 7+7; 2 [thin frames] 14+1; ");
+}
+
+Test(layout, nothing_but_empty_stacks)
+{
+	struct frametree tree;
+
+	begin(&tree, 1);
+	add(&tree, ";", 2, 0);
+	EXPECT(drawn(&tree, 0, false, 1), "0 all 0+2; ");
+	begin(&tree, 1);
+	EXPECT(drawn(&tree, 0, false, 1), "");
+}
+
 Test(layout, reverse_chart_base)
 {
 	static const char *const base[] = {"b"};
@@ -114,8 +151,8 @@ Test(layout, reverse_chart_base)
 	tree.reverse = true;
 	add(&tree, "a;b;c", 1, 0);
 	EXPECT(drawn(&tree, 0, false, 1), "0 all 0+1; 1 c 0+1; 2 b 0+1; 3 a 0+1; ");
-	begin(&tree, 1);
-	tree.chart = true;
+	tree = (struct frametree){.chart = true};
+	frametree_begin(&tree, 1);
 	add(&tree, "z;b", 1, 0);
 	add(&tree, "z;a", 1, 0);
 	add(&tree, "z;b", 1, 0);
