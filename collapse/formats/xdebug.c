@@ -1,5 +1,5 @@
 /*
- * xdebug.c - function traces of PHP's Xdebug in its computerized format.
+ * xdebug.c - function traces of PHP's Xdebug, computerized or for people.
  *
  * Values: time (microseconds in each function alone), memory (bytes by which
  * PHP's memory grew while the function was the innermost; what it shrank by is
@@ -11,6 +11,10 @@
  * tabs: level, number, "0" = entry, "1" = exit, "R" = returned value, "A" =
  * assignment; time in seconds, memory; of entries also name, user-defined,
  * file that is included, file and line of the call, and parameters.
+ * trace_textual.c, xdebug.trace_format=0: "TIME MEMORY -> NAME(...) FILE:LINE",
+ * indented by two blanks a level, and where returned values are collected "TIME
+ * MEMORY >=> VALUE". Without those no exit is known, and time belongs to the
+ * function that was entered last.
  */
 #include "share/compat.h"
 #include "collapse/formats/format.h"
@@ -41,7 +45,8 @@ struct trace {
 static int detect(struct slice head, bool is_all UNUSED)
 {
 	return (slice_starts(head, "Version: ") || slice_starts(head, "TRACE START [")) &&
-	                       head_has(head, "TRACE START [") && head_has(head, "\t0\t") ?
+	                       head_has(head, "TRACE START [") &&
+	                       (head_has(head, "\t0\t") || head_has(head, "   -> ")) ?
 	               95 :
 	               0;
 }
@@ -85,13 +90,13 @@ static uint32_t frame(struct trace *trace, struct slice rest)
 	return folder_name(trace->folder, trace->name.at, trace->name.size);
 }
 
-static int enter(struct trace *trace, uint64_t level, struct slice rest, struct slice line)
+static int enter(struct trace *trace, uint64_t level, uint32_t name, struct slice line)
 {
 	uint32_t node;
 
-	if (!rest.size || level >= DEPTH_MAX)
-		return bad(trace, rest.size ? "it is too deep" : "a call without a name", line);
-	node = folder_child(trace->folder, trace->nodes[trace->nr - 1], frame(trace, rest));
+	if (level >= DEPTH_MAX)
+		return bad(trace, "it is too deep", line);
+	node = folder_child(trace->folder, trace->nodes[trace->nr - 1], name);
 	MEM_GROW(trace->nodes, trace->nr, trace->capacity);
 	trace->nodes[trace->nr++] = node;
 	trace->report->nr_samples++;
@@ -100,12 +105,72 @@ static int enter(struct trace *trace, uint64_t level, struct slice rest, struct 
 	return 0;
 }
 
+/* "NAME(ARGUMENTS) FILE:LINE": the name, with the file where one is included. */
+static struct slice textual_name(struct slice text)
+{
+	size_t end = slice_find(text, "(");
+
+	if (slice_find(text, "{closure:") < end) /* "{closure:/a(1).php:1-1}(...)" */
+		end = MIN_OF(slice_find(text, "}(") + 1, text.size);
+	else if (slice_starts(text, "include") || slice_starts(text, "require"))
+		end = MIN_OF(slice_find(text, ")") + 1, text.size);
+	return (struct slice){text.at, end};
+}
+
+/* Notes time or memory of the record at hand; -1 where the sum is too large, 1 where both are bad.
+ */
+static int take_now(struct trace *trace, struct slice time, struct slice memory)
+{
+	weight_fx now = 0;
+
+	if (trace->value == TIME && weight_parse(time.at, time.size, &now) == WEIGHT_OK)
+		now *= 1000000;
+	else if (trace->value == TIME || weight_parse(memory.at, memory.size, &now) != WEIGHT_OK)
+		return 1;
+	if (trace->value != CALLS && !advance(trace, now))
+		return format_too_large(trace->err);
+	return 0;
+}
+
+static int take_textual(struct trace *trace, struct slice line)
+{
+	struct slice rest = line, time = slice_next_word(&rest), memory = slice_next_word(&rest),
+	             delta, text = rest;
+	size_t indent = 0;
+	int rc;
+
+	delta = slice_next_word(&text);
+	if (slice_starts(delta, "+") || (slice_starts(delta, "-") && !slice_starts(delta, "->")))
+		rest = text; /* by which memory grew */
+	while (indent < rest.size && rest.at[indent] == ' ')
+		indent++;
+	text = slice_from(rest, indent);
+	if (slice_starts(time, "=>"))
+		return 0; /* an assignment */
+	if ((rc = take_now(trace, time, memory)) != 0)
+		return rc < 0 ? -1 : bad(trace, "it has no time and memory", line);
+	if (slice_starts(text, "-> ")) {
+		uint64_t level = indent < 3 ? 1 : (indent - 3) / 2 + 1;
+		struct slice name = textual_name(slice_from(text, 3));
+
+		close_below(trace, level - 1);
+		return enter(trace, level, folder_name(trace->folder, name.at, name.size), line);
+	}
+	if (slice_starts(text, ">=> "))
+		close_below(trace, indent < 4 ? 0 : (indent - 4) / 2);
+	else if (!text.size)
+		close_below(trace, 0); /* the end of the request */
+	else
+		return bad(trace, "neither entry nor exit", line);
+	return 0;
+}
+
 static int take_line(struct trace *trace, struct slice line)
 {
 	struct slice rest = line, level_text = slice_next_field(&rest, '	'), kind, time,
 	             memory;
-	weight_fx now = 0;
 	uint64_t level;
+	int rc;
 
 	if (slice_starts(line, "TRACE START")) {
 		close_below(trace, 0);
@@ -115,18 +180,16 @@ static int take_line(struct trace *trace, struct slice line)
 	if (!line.size || slice_starts(line, "Version: ") || slice_starts(line, "File format: ") ||
 	    slice_starts(line, "TRACE END"))
 		return 0;
+	if (*line.at == ' ')
+		return take_textual(trace, line);
 	slice_next_field(&rest, '	');
 	kind = slice_next_field(&rest, '	');
 	if (slice_equals(kind, "R") || slice_equals(kind, "A"))
 		return 0;
 	time = slice_next_field(&rest, '	');
 	memory = slice_next_field(&rest, '	');
-	if (trace->value == TIME && weight_parse(time.at, time.size, &now) == WEIGHT_OK)
-		now *= 1000000;
-	else if (trace->value == TIME || weight_parse(memory.at, memory.size, &now) != WEIGHT_OK)
-		return bad(trace, "it has no time and memory", line);
-	if (trace->value != CALLS && !advance(trace, now))
-		return format_too_large(trace->err);
+	if ((rc = take_now(trace, time, memory)) != 0)
+		return rc < 0 ? -1 : bad(trace, "it has no time and memory", line);
 	if (!level_text.size) {
 		close_below(trace, 0); /* the end of the request */
 		return 0;
@@ -135,7 +198,8 @@ static int take_line(struct trace *trace, struct slice line)
 		return bad(trace, "it has no level", line);
 	close_below(trace, level - 1);
 	if (slice_equals(kind, "0"))
-		return enter(trace, level, rest, line);
+		return rest.size ? enter(trace, level, frame(trace, rest), line) :
+		                   bad(trace, "a call without a name", line);
 	return slice_equals(kind, "1") ? 0 : bad(trace, "neither entry nor exit", line);
 }
 
@@ -164,7 +228,7 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 
 const struct format format_xdebug = {
         .name = "xdebug",
-        .about = "PHP Xdebug traces, computerized; values: time, memory, calls",
+        .about = "PHP Xdebug traces; values: time, memory, calls",
         .detect = detect,
         .parse = parse,
 };
