@@ -12,6 +12,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#define LAYERS_MAX 3 /* of coding inside of coding */
+
 enum coding { CODING_PLAIN, CODING_GZIP, CODING_ZSTD, CODING_UTF16LE, CODING_UTF16BE };
 
 #define CHUNK_SIZE ((size_t)256 * 1024)
@@ -121,17 +123,31 @@ static int begin_coding(struct input *in, struct err *err)
 	return 0;
 }
 
-/* UTF-16 that was compressed: its decoder reads what the decompressor makes. */
-static struct input *open_inside(struct input *in)
+/* What has a decoder; bytes of a mark alone, which is cut off as it is found, need none. */
+static bool is_coded(const char *at, size_t size)
+{
+	static const char *const marks[] = {"\xff\xfe", "\xfe\xff", "\x1f\x8b\x08",
+	                                    "\x28\xb5\x2f\xfd"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (size >= strlen(marks[i]) && memcmp(at, marks[i], strlen(marks[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * What was coded before it was compressed, UTF-16 or a file that is kept
+ * gzipped: its decoder reads what the decompressor makes.
+ */
+static struct input *open_inside(struct input *in, unsigned layers)
 {
 	struct input *outer;
 	struct err ignored; /* whoever reads on meets it again */
 	const char *at;
 	size_t size;
 
-	if ((in->coding != CODING_GZIP && in->coding != CODING_ZSTD) ||
-	    input_peek(in, 2, &at, &size, &ignored) < 0 || size < 2 ||
-	    (memcmp(at, "\xff\xfe", 2) != 0 && memcmp(at, "\xfe\xff", 2) != 0))
+	if (!layers || (in->coding != CODING_GZIP && in->coding != CODING_ZSTD) ||
+	    input_peek(in, 4, &at, &size, &ignored) < 0 || !is_coded(at, size))
 		return in;
 	outer = mem_zalloc(sizeof(*outer));
 	outer->name = mem_strdup(in->name);
@@ -142,7 +158,7 @@ static struct input *open_inside(struct input *in)
 	outer->raw = mem_alloc(CHUNK_SIZE);
 	/* the first bytes are there already, and a mark needs no decoder */
 	begin_coding(outer, &ignored);
-	return outer;
+	return open_inside(outer, layers - 1);
 }
 
 struct input *input_open(const char *path, uint64_t limit, struct err *err)
@@ -185,7 +201,7 @@ struct input *input_open(const char *path, uint64_t limit, struct err *err)
 			}
 		}
 	}
-	return open_inside(in);
+	return open_inside(in, LAYERS_MAX);
 fail:
 	input_close(in);
 	return NULL;

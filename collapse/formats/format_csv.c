@@ -3,7 +3,8 @@
  *
  *   vtune   "Function Stack,CPU Time:Self,Module": depth by leading blanks,
  *           seconds without the callees; vtune -report top-down
- *           -call-stack-mode all -column ... -format csv
+ *           -call-stack-mode all -column ... -format csv, and any
+ *           -csv-delimiter (a tab unless another is asked for)
  *   vsprof  "Level,Function Name,Number of Calls,...": depth in the first
  *           field; Visual Studio's CallTreeSummary export
  */
@@ -31,8 +32,10 @@ static size_t blanks(struct slice s)
 	return nr;
 }
 
-static void split(struct slice line, struct row *row)
+static void split(struct slice line, char delimiter, struct row *row)
 {
+	const char separator[] = {delimiter, '\0'};
+
 	row->nr = 0;
 	row->indent = blanks(line);
 	line = slice_from(line, row->indent);
@@ -49,9 +52,9 @@ static void split(struct slice line, struct row *row)
 			end = MIN_OF(end, line.size);
 			field = (struct slice){line.at + 1, end - 1};
 			line = slice_from(line, end + 1);
-			line = slice_from(line, slice_find(line, ","));
+			line = slice_from(line, slice_find(line, separator));
 		} else {
-			field.size = slice_find(line, ",");
+			field.size = slice_find(line, separator);
 			line = slice_from(line, field.size);
 		}
 		row->fields[row->nr++] = field;
@@ -81,6 +84,7 @@ struct csv {
 	struct row row;
 	size_t weight, module; /* columns */
 	uint32_t factor;       /* of the weight */
+	char delimiter;
 	bool has_begun;
 	struct buf name;
 };
@@ -124,10 +128,23 @@ static int add(struct csv *c, size_t depth, struct slice name, struct slice numb
 
 /* ---- VTune ---- */
 
+/* What follows the name of the first column in the line of headings; 0 where there is none. */
+static char vtune_delimiter(struct slice text)
+{
+	static const char column[] = "Function Stack";
+	size_t at = slice_find(text, column), end;
+
+	if (at && at < text.size && text.at[at - 1] == '"')
+		at--;
+	if (at == text.size || (at && text.at[at - 1] != '\n'))
+		return 0;
+	end = at + sizeof(column) - 1 + 2 * (text.at[at] == '"');
+	return end < text.size && strchr(",\t;:|", text.at[end]) ? text.at[end] : 0;
+}
+
 static int detect_vtune(struct slice head, bool is_all UNUSED)
 {
-	return slice_starts(head, "Function Stack,") || head_has(head, "\nFunction Stack,") ? 95 :
-	                                                                                      0;
+	return vtune_delimiter(head) ? 95 : 0;
 }
 
 static int row_vtune(struct csv *c, struct err *err)
@@ -221,6 +238,7 @@ static int parse_csv(struct input *in, struct folder *folder, const struct forma
 	        .report = report,
 	        .tree = {.folder = folder, .report = report, .err = err},
 	        .factor = 1,
+	        .delimiter = ',',
 	};
 	struct slice line;
 	int rc;
@@ -228,7 +246,9 @@ static int parse_csv(struct input *in, struct folder *folder, const struct forma
 	while ((rc = input_line(in, &line, err)) > 0) {
 		if (!slice_trim(line).size)
 			continue;
-		split(line, &c.row);
+		if (!c.has_begun && vtune_delimiter(line))
+			c.delimiter = vtune_delimiter(line);
+		split(line, c.delimiter, &c.row);
 		if ((rc = take(&c, err)) < 0)
 			break;
 	}

@@ -84,10 +84,11 @@ Test(input, every_coding_gives_the_same_lines)
 	struct buf coded[4] = {{0}, gzip(text.at, text.size), zstd(text.at, text.size), {0}};
 
 	buf_add(&coded[0], text.at, text.size);
+	coded[3] = zstd(coded[1].at, coded[1].size); /* a gzipped file, archived */
 	/* members that follow each other are one input (RFC 1952, 2.2) */
 	buf_add(&twice, coded[1].at, coded[1].size);
 	buf_add(&twice, coded[1].at, coded[1].size);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct err err;
 		struct input *in;
 
