@@ -75,7 +75,7 @@ static void write_keys(const struct picture *picture, const struct frametree *tr
 	        {"notes", picture->notes},         {"count", picture->count_name},
 	        {"nametype", picture->name_type},  {"search", picture->search},
 	        {"theme", themes[picture->theme]}, {"background", picture->background},
-	        {"font", picture->font},
+	        {"font", picture->font},           {"stroke", picture->stroke},
 	};
 
 	output_printf(out, "flame-data 1\ncolumns=%d\nscale=%d\n", MAX_OF(tree->nr_columns, 1),

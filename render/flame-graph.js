@@ -293,7 +293,7 @@ const put = (e, k, v) => {
 	const was = e.was || (e.was = {});
 	if (was[k] !== v) e.setAttribute(k, was[k] = v);
 };
-const patterns = {rect: S("rect", {height: rowH - 1}), text: S("text")};
+const patterns = {rect: S("rect", {height: rowH - 1, stroke: keys.stroke || null}), text: S("text")};
 const pool = (parent, tag) => {
 	const list = parent.list || (parent.list = []);
 	let used = 0;

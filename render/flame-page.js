@@ -106,9 +106,10 @@ const picture = () => {
 		S("g", {transform: "translate(10 " + (head - (state.ice ? 0 : yOf(bottom + rows - 1))) + ")"}, ...Object.values(onto)));
 	return new XMLSerializer().serializeToString(svg);
 };
-const saveSvg = () => save(new Blob(['<?xml version="1.0" encoding="UTF-8"?>\n' + picture()], {type: "image/svg+xml"}), "flame-view.svg");
+const drawn = () => new Blob(['<?xml version="1.0" encoding="UTF-8"?>\n' + picture()], {type: "image/svg+xml"});
+const saveSvg = () => save(drawn(), "flame-view.svg");
 const savePng = () => {
-	const image = new Image(), s = picture(), url = URL.createObjectURL(new Blob([s], {type: "image/svg+xml"}));
+	const image = new Image(), url = URL.createObjectURL(drawn());
 	image.onload = () => {
 		const twice = image.height > 8000 ? 1 : 2, canvas = H("canvas");
 		canvas.width = image.width * twice;
@@ -176,7 +177,7 @@ const summary = () => {
 	return [total + tail, ...["event", "sampled", "host", "command"].filter(field).map(k => k + " " + field(k))].join(" · ");
 };
 const found = H("span", {role: "status", class: "found"});
-const box = H("input", {type: "search", placeholder: "Search (regular expression)", "aria-label": "Search, regular expression", spellcheck: "false",
+const box = H("input", {type: "search", placeholder: "Search (regex)", "aria-label": "Search, regular expression", spellcheck: "false",
 	input: () => go({q: box.value}, true),
 	keydown: e => { if (e.key === "Enter") { e.preventDefault(); step(e.shiftKey ? -1 : 1); } }});
 const toggle = (label, title, k) => {
@@ -209,7 +210,8 @@ const [ignore, ...views] = tools;
 const bar = H("nav", {"aria-label": "Tools"}, box, ignore, button("‹", "Previous match (N)", () => step(-1)), button("›", "Next match (n)", () => step(1)), button("+", "Keep this highlight (p)", () => keep()), found, ...views, saveMenu, button("◐", "Dark or light (d)", () => flip()), button("?", "Keys (?)", () => help()), reset);
 const losses = ["lost", "throttled", "truncated", "unresolved"].filter(k => field(k) && !/^0(?![\d.]*[1-9.])/.test(field(k))).map(k => k + " " + field(k));
 if (thin >= 0) losses.push("the lightest frames are gathered as " + names[thin]);
-const head = H("header", {}, H("h1", {}, keys.title || "Flame graph"), ...(keys.subtitle ? [H("p", {}, keys.subtitle)] : []), H("p", {}, summary()), ...(losses.length ? [H("p", {class: "warn"}, losses.join(" · "))] : []), ...(keys.notes ? [H("p", {}, keys.notes)] : []));
+const para = (s, look) => s ? [H("p", look, s)] : [];
+const head = H("header", {}, H("h1", {}, keys.title || "Flame graph"), ...para(keys.subtitle), ...para(summary()), ...para(losses.join(" · "), {class: "warn"}), ...para(keys.notes));
 const app = H("div", {id: "fg"}, head, bar, chips, crumbs, H("main", {}, scroll, panel), status, tip);
 
 const flip = () => go({theme: theme() === "dark" ? "light" : "dark"});

@@ -47,10 +47,14 @@ int frametree_add(struct frametree *tree, const struct folded_stack *stack, stru
 
 	tree->nr_stacks++;
 	if (tree->nr_base) {
-		while (nr && !is_base(tree, *ids)) {
-			ids++;
-			nr--;
-		}
+		size_t first = 0;
+
+		while (first < nr && !is_base(tree, ids[first]))
+			first++;
+		if (first == nr && tree->keep_others)
+			first = 0;
+		ids += first;
+		nr -= first;
 		if (!nr) {
 			tree->nr_outside++;
 			return 0;

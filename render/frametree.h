@@ -43,6 +43,7 @@ struct frametree {
 	bool chart;              /* keep input order, merge only neighbours */
 	const char *const *base; /* cut what is below the first of these frames */
 	size_t nr_base;
+	bool keep_others; /* stacks without one of them stay as they are */
 	weight_fx factor; /* multiplies each count; 0 = as it is */
 
 	struct strtab names; /* raw bytes, marks included */

@@ -25,14 +25,18 @@ struct picture {
 	const char *search;     /* an extended regular expression, or NULL */
 	const regex_t *search_regex;
 
-	bool html;     /* an HTML page around the same thing */
-	bool inverted; /* the root on top */
-	bool negate;   /* swap the hues of a difference */
+	bool html;      /* an HTML page around the same thing */
+	bool no_script; /* the static picture alone, without data */
+	bool inverted;  /* the root on top */
+	bool negate;    /* swap the hues of a difference */
 	enum theme theme;
 	enum palette_kind palette;
 	const struct palette_map *palette_map; /* or NULL */
 	const struct nameattr *attributes;     /* or NULL */
-	const char *background;                /* a colour, or NULL for the theme's */
+	/* colours; NULL for the theme's */
+	const char *background;
+	const char *text_colour; /* of what stands around the frames */
+	const char *stroke;      /* around each frame; NULL = none */
 	uint32_t search_colour;
 
 	unsigned width; /* pixels; 0 = as wide as the window, 1200 without scripting */

@@ -53,8 +53,16 @@ enum option {
 	OPT_THRESHOLD,
 	OPT_TOP,
 	OPT_COLOR,
+	OPT_STROKE_COLOR,
+	OPT_UI_COLOR,
+	OPT_NO_SCRIPT,
+	OPT_COLOR_DIFFUSION,
+	OPT_SKIP_AFTER,
+	OPT_QUIET,
 	OPT_IGNORED,
-	OPT_IGNORED_ARG,
+	OPT_TRUNCATE,
+	OPT_NTHREADS,
+	OPT_STRICT,
 };
 
 static const struct opt table[] = {
@@ -70,7 +78,7 @@ static const struct opt table[] = {
          "colours: hot mem io java js perl python rust wakeup chain wait red green blue aqua "
          "yellow "
          "purple orange by-module by-type by-width"},
-        {OPT_PALETTE, 0, "colors", "NAME", "the same"},
+        {OPT_PALETTE, 'c', "colors", "NAME", "the same"},
         {OPT_PALETTE_FILE, 0, "palette-file", "FILE",
          "colours to use and to keep: lines NAME->rgb(R,G,B)"},
         {OPT_THEME, 0, "theme", "light|dark|auto", "of what surrounds the frames (default: auto)"},
@@ -81,6 +89,7 @@ static const struct opt table[] = {
          "keep the order of the input; merge only neighbours"},
         {OPT_NEGATE, 0, "negate", NULL, "swap the two hues of a difference"},
         {OPT_BASE, 0, "base", "FRAME", "root the graph at FRAME (may be repeated)"},
+        {OPT_SKIP_AFTER, 0, "skip-after", "FRAME", "the same, but keep stacks without it"},
         {OPT_WIDTH, 0, "width", "PIXELS", "fixed width (default: that of the window)"},
         {OPT_HEIGHT, 0, "height", "PIXELS", "height of a frame (default: 18)"},
         {OPT_MINWIDTH, 0, "minwidth", "PIXELS|N%",
@@ -97,9 +106,13 @@ static const struct opt table[] = {
          "links and tooltips: NAME, then tab-separated href= and title="},
         {OPT_SEARCH, 0, "search", "REGEX", "highlight matching frames and print their share"},
         {OPT_SEARCH_COLOR, 0, "search-color", "#RRGGBB", "for matches (default: #ea66ea)"},
+        {OPT_STROKE_COLOR, 0, "stroke-color", "#RRGGBB|none", "outline of frames (default: none)"},
+        {OPT_UI_COLOR, 0, "uicolor", "#RRGGBB", "of the texts around the frames"},
+        {OPT_NO_SCRIPT, 0, "no-javascript", NULL, "the static picture alone"},
         {OPT_THRESHOLD, 0, "threshold", "N%", "text: least share in the tree (default: 0.5%)"},
         {OPT_TOP, 0, "top", "N", "text: length of the table of functions (default: 20)"},
         {OPT_COLOR, 0, "color", "auto|always|never", "text: colour (default: on a terminal)"},
+        {OPT_QUIET, 'q', "quiet", NULL, "no notes on stderr"},
         {OPT_FONTTYPE, 0, "font-type", "FAMILY", NULL},
         {OPT_FONTTYPE, 0, "font", "FAMILY", NULL},
         {OPT_FONTSIZE, 0, "font-size", "PIXELS", NULL},
@@ -117,7 +130,13 @@ static const struct opt table[] = {
         {OPT_CP, 0, "cp", NULL, "the same as --palette-file palette.map"},
         {OPT_IGNORED, 0, "no-sort", NULL, NULL},
         {OPT_IGNORED, 0, "pretty-xml", NULL, NULL},
-        {OPT_IGNORED_ARG, 0, "encoding", "NAME", NULL},
+        {OPT_IGNORED, 0, "encoding", "NAME", NULL},
+        {OPT_IGNORED, 'v', "verbose", NULL, NULL},
+        {OPT_COLOR_DIFFUSION, 0, "colordiffusion", NULL, NULL},
+        {OPT_IGNORED, 0, "truncate-text-right", NULL, NULL},
+        {OPT_TRUNCATE, 0, "text-truncate-direction", "left|right", NULL},
+        {OPT_NTHREADS, 0, "nthreads", "N", NULL},
+        {OPT_STRICT, 0, "strict", NULL, NULL},
 };
 
 /* What the command line asks for. */
@@ -193,6 +212,16 @@ static int set_background(struct picture *p, const char *arg, struct err *err)
 	                               "unknown background '%s'; use yellow, blue, green, grey or "
 	                               "#rrggbb",
 	                               arg);
+}
+
+static int set_colour(const char **colour, const char *arg, struct err *err)
+{
+	uint32_t value;
+
+	if (!palette_parse_hex(arg, strlen(arg), &value))
+		return err_set(err, "'%s' is not a colour like #ea66ea", arg);
+	*colour = arg;
+	return 0;
 }
 
 static int set_search(struct request *r, const char *arg, struct err *err)
@@ -302,6 +331,9 @@ static int take_option(struct request *r, int id, const char *arg, struct err *e
 		MEM_GROW(r->paths, r->nr_paths, r->paths_capacity);
 		r->paths[r->nr_paths++] = arg;
 		return 0;
+	case OPT_SKIP_AFTER:
+		r->tree.keep_others = true;
+		/* fall through */
 	case OPT_BASE:
 		MEM_GROW(r->base, r->tree.nr_base, r->base_capacity);
 		r->base[r->tree.nr_base++] = arg;
@@ -385,8 +417,31 @@ static int take_option(struct request *r, int id, const char *arg, struct err *e
 	case OPT_COLOR:
 	case OPT_PALETTE:
 		return take_choice(r, id, arg, err);
+	case OPT_STROKE_COLOR:
+		return strcmp(arg, "none") == 0 ? 0 : set_colour(&p->stroke, arg, err);
+	case OPT_UI_COLOR:
+		return set_colour(&p->text_colour, arg, err);
+	case OPT_NO_SCRIPT:
+		p->no_script = true;
+		return 0;
+	case OPT_COLOR_DIFFUSION:
+		return take_choice(r, OPT_PALETTE, "by-width", err);
+	case OPT_QUIET:
+		msg_quiet(true);
+		return 0;
 	case OPT_IGNORED:
-	case OPT_IGNORED_ARG:
+		return 0;
+	case OPT_TRUNCATE:
+		if (strcmp(arg, "right") != 0)
+			msg_note("'--text-truncate-direction' has no effect: names are cut at the "
+			         "right");
+		return 0;
+	case OPT_NTHREADS:
+		msg_note("'--nthreads' has no effect: one thread draws");
+		return 0;
+	case OPT_STRICT:
+		msg_note("'--strict' has no effect: lines that are no stacks are told in any "
+		         "case");
 		return 0;
 	default:
 		return take_number(r, id, arg, err);

@@ -440,15 +440,23 @@ static void put_style(const struct drawing *d)
 		output_printf(d->out, "@media(prefers-color-scheme:dark){%s}", dark);
 	else if (p->theme == THEME_DARK)
 		output_string(d->out, dark);
-	output_printf(d->out, "svg svg rect{rx:1.5px}svg svg text{fill:#161616;font:%upx ",
-	              p->font_size);
+	if (p->text_colour)
+		output_printf(d->out, ".t,.s,.m{fill:%s}", p->text_colour);
+	output_string(d->out, "svg svg rect{rx:1.5px");
+	if (p->stroke)
+		output_printf(d->out, ";stroke:%s", p->stroke);
+	output_printf(d->out, "}svg svg text{fill:#161616;font:%upx ", p->font_size);
 	if (p->font) {
 		output_string(d->out, "\"");
 		xml_string(d->out, p->font);
 		output_string(d->out, "\",");
 	}
 	output_string(d->out, "ui-monospace,Menlo,Consolas,\"DejaVu Sans Mono\",monospace}");
-	source_style(d->out);
+	if (!p->no_script)
+		source_style(d->out);
+	/* more specific than what the theme says */
+	if (p->text_colour && !p->no_script)
+		output_printf(d->out, "#fg#fg{--fg:%s;--mut:%s}", p->text_colour, p->text_colour);
 	output_string(d->out, "</style>\n");
 	if (d->layout->tree->nr_columns == 2)
 		output_string(d->out, "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
@@ -555,6 +563,19 @@ static void put_svg(struct drawing *d)
 	buf_release(&footing.buf);
 }
 
+/* The data of all frames, and what makes an application of them. */
+static void put_script(const struct drawing *d)
+{
+	bool html = d->picture->html;
+
+	output_string(d->out, html ? "<div hidden id=\"" SVGDATA_ID "\">" :
+	                             "<metadata id=\"" SVGDATA_ID "\">");
+	datablock_write(d->picture, d->layout, d->out);
+	output_string(d->out, html ? "</div>\n<script>\n" : "</metadata>\n<script><![CDATA[\n");
+	source_script(d->out);
+	output_string(d->out, html ? "</script>\n" : "]]></script>\n");
+}
+
 void picture_write(const struct picture *picture, const struct layout *layout, struct output *out)
 {
 	struct drawing d = {.picture = picture, .layout = layout, .out = out};
@@ -565,20 +586,14 @@ void picture_write(const struct picture *picture, const struct layout *layout, s
 		output_string(out, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>");
 		xml_string(out, picture->title ? picture->title : "Flame graph");
 		output_string(out, "</title></head><body>\n");
-		put_svg(&d);
-		output_string(out, "</svg>\n<div hidden id=\"" SVGDATA_ID "\">");
-		datablock_write(picture, layout, out);
-		output_string(out, "</div>\n<script>\n");
-		source_script(out);
-		output_string(out, "</script>\n</body></html>\n");
 	} else {
 		output_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-		put_svg(&d);
-		output_string(out, "<metadata id=\"" SVGDATA_ID "\">");
-		datablock_write(picture, layout, out);
-		output_string(out, "</metadata>\n<script><![CDATA[\n");
-		source_script(out);
-		output_string(out, "]]></script>\n</svg>\n");
 	}
+	put_svg(&d);
+	if (picture->html)
+		output_string(out, "</svg>\n");
+	if (!picture->no_script)
+		put_script(&d);
+	output_string(out, picture->html ? "</body></html>\n" : "</svg>\n");
 	free(d.matches);
 }

@@ -229,11 +229,12 @@ share() { # of the samples on CPU 1, those below main;outer;middle;hot or in it
 		END { print int(100 * mine / all) }'
 }
 # (a real-time class, so that other load on the machine takes little part; what
-# is left of it can only lower the share: the best of three)
+# is left of it can only lower the share: the best of three; it runs for as long
+# as the others take to start)
 for mode in fp auto; do
 	percent=0
 	for _ in 1 2 3; do
-		chrt -f 1 taskset -c 1 "$BUILD/samples/chain" 1.5 &
+		chrt -f 1 taskset -c 1 "$BUILD/samples/chain" 60 &
 		chain=$!
 		sleep 0.2
 		timeout 30 collect -q -F 999 -a --call-graph $mode --duration 1 | collapse -q --cpu 1 >"$work/folded"

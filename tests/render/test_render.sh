@@ -155,6 +155,14 @@ check 'color with a palette is colors, as flamegraph.pl shortens it' eval 'rende
 expect 'color with neither' 64 "unknown palette 'purpel'; did you mean 'purple'" render --color=purpel "$sample"
 check 'flamegraph.pl options as scripts give them' draw --palette-file "$work/map" --title T --subtitle S --width 800 --height 16 --minwidth 0.1 --fonttype Verdana --fontsize 12 --fontwidth 0.59 --countname ns --nametype Frame: --colors java --bgcolors blue --hash --cp --reverse --inverted --flamechart --negate --notes N --total 1000 --factor 1 --encoding utf-8 "$sample"
 check 'inferno-flamegraph options as scripts give them' draw --deterministic --image-width 800 --frame-height 16 --min-width 0.1 --font-type Verdana --font-size 12 --font-width 0.59 --count-name ns --name-type Frame: --search-color '#123456' --no-sort --pretty-xml --flame-chart "$sample"
+check 'more options of inferno-flamegraph' draw -q -v -c mem --colordiffusion --truncate-text-right --stroke-color '#101010' --uicolor '#123456' --skip-after main "$sample"
+check '--stroke-color, --uicolor: in the static picture and in the other' eval 'draw --stroke-color "#a1b2c3" --uicolor "#123456" "$sample" &&
+	[ "$(grep -c "stroke:#a1b2c3\|^stroke=#a1b2c3" "$work/out.svg")" = 2 ] && grep -q "{fill:#123456}.*" "$work/out.svg" && grep -q "{--fg:#123456;--mut:#123456}" "$work/out.svg"'
+check '--no-javascript: neither script nor data, and still a picture' eval 'draw --no-javascript "$sample" &&
+	! grep -q "<script\|<metadata\|#fg" "$work/out.svg" && grep -q "<title>main" "$work/out.svg"'
+check '--skip-after: cut where it is, whole elsewhere' [ "$(printf 'a;main;b 1\nc;d 2\n' | render --skip-after main --format json | tr -d ' \n' | grep -o '"name":"[^"]*"' | tr -d '\n')" = '"name":"all""name":"c""name":"d""name":"main""name":"b"' ]
+expect 'an option without effect says so' 0 "'--nthreads' has no effect" render --nthreads 4 "$sample" -o /dev/null
+expect '--uicolor that is none' 64 "is not a colour like" render --uicolor blue "$sample"
 check 'threshold: what is light is gathered, sums stay' eval 'draw --detail 30 --minwidth 0 "$sample" && has "$work/out.svg" "frames below 30 samples are gathered" "all (300 samples" "[thin frames] (20 samples" && lacks "$work/out.svg" "libdot"'
 shows 'text report' '80.00%' env COLUMNS=60 render --format=text "$work/b35"
 check 'text report fits its width' eval '! COLUMNS=60 render --format=text "$sample" | grep -E "^.{61}"'
