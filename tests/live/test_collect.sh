@@ -184,10 +184,16 @@ check "--overwrite: only the newest samples are kept" awk -v nr="$(nr_samples "$
 check "--overwrite: perf reads it, names and all" grep -q outer <(script -F comm,ip,sym <"$work/flight")
 collect -F 199 -a --call-graph fp --overwrite 30 >"$work/flight" 2>"$work/err" &
 pid=$!
-sleep 1
-check "--overwrite: next to nothing is written before it is asked for" [ "$(nr_samples "$work/flight")" -lt 50 ]
+# what comes while it starts is written, and then no more
+size=-1
+for _ in $(seq 30); do
+	before=$size size=$(stat -c %s "$work/flight")
+	[ "$size" -gt 0 ] && [ "$size" = "$before" ] && break
+	sleep 1
+done
+check "--overwrite: nothing is written before it is asked for" [ "$size" = "$before" ]
 kill -USR2 $pid
-sleep 0.5
+for _ in $(seq 100); do grep -q 'wrote what was kept' "$work/err" && break; sleep 0.1; done
 check "--overwrite: SIGUSR2 writes what was kept" [ "$(nr_samples "$work/flight")" -gt 50 ]
 kill -INT $pid
 wait $pid

@@ -100,26 +100,32 @@ for errno in 1 38; do
 done
 
 # ---- capabilities are given up once everything is open ----
-# effective FILE-OF-PID...: the capabilities of each thread, once each
-effective() {
-	sleep 0.7
-	sed -n 's/^CapEff:[[:space:]]*//p' /proc/"$(pgrep -P $! -x tool || echo $!)"/task/*/status | sort -u | tr '\n' ' '
-	wait
+# gives_up WANTED COMMAND...: what each thread of it can still do, once each, comes
+# to be that, while it runs; then it is ended
+gives_up() {
+	local wanted=$1 got pid
+	shift
+	"$@" >/dev/null 2>&1 &
+	for _ in $(seq 200); do
+		pid=$(pgrep -P $! -x tool || echo $!)
+		got=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/"$pid"/task/*/status 2>/dev/null | sort -u | tr '\n' ' ')
+		[ "$got" != "$wanted " ] || break
+		sleep 0.05
+	done
+	echo "$got"
+	kill -INT $! && wait $!
+	[ "$got" = "$wanted " ]
 }
-"$tool" -q -F 99 -a --duration 1.5 >/dev/null &
 check "capabilities: to open the events of a CPU that comes back, and no others, while the machine is recorded" \
-	[ "$(effective)" = "0000000000000000 0000004000000000 " ]
-"$tool" -q -F 99 -a --duration 1.5 -o data &
+	gives_up "0000000000000000 0000004000000000" "$tool" -q -F 99 -a
 check "capabilities: to name a file at the end, and no others, with -o" \
-	[ "$(effective)" = "0000000000000000 000000400000000a " ]
+	gives_up "0000000000000000 000000400000000a" "$tool" -q -F 99 -a -o data
 mkdir theirs && chown 65534 theirs && chmod 700 theirs
 expect "capabilities: a file in somebody else's folder gets its name" 0 samples \
 	"$tool" -F 99 -a --duration 0.2 -o theirs/data
 check "capabilities: it is there" test -s theirs/data
-"$tool" -q --sampler signal -F 99 -- sleep 1.5 >/dev/null 2>&1 &
-check "capabilities: none with the signal sampler" [ "$(effective)" = "0000000000000000 " ]
-"$tool" --count -e task-clock -- sleep 1.5 >/dev/null &
-check "capabilities: none while counting" [ "$(effective)" = "0000000000000000 " ]
+check "capabilities: none with the signal sampler" gives_up 0000000000000000 "$tool" -q --sampler signal -F 99 -- sleep 30
+check "capabilities: none while counting" gives_up 0000000000000000 "$tool" --count -e task-clock -- sleep 30
 check "capabilities: the command keeps its own" [ "$("$tool" -q -o data -- grep CapEff /proc/self/status)" = "$(grep CapEff /proc/self/status)" ]
 
 # ---- the diagnosis ----

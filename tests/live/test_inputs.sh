@@ -95,15 +95,19 @@ if [ "$(id -u)" = 0 ]; then
 			collapse -q --off-cpu --split state >"$work/states"
 		[ "$(field lost "$work/states")" != "0 records" ] || break
 	done
-	while read -r name waited; do
-		ours=$(awk -v name="$name;" 'index($0, name) == 1 && !/\[runnable\]/ { sum += $NF } END { printf "%d", sum }' "$work/states")
-		# 2 points of the thread's 3 s
-		check "off-CPU of the machine: $name waited $waited us by its own clock, $ours us here" \
-			awk -v a="$waited" -v b="$ours" 'BEGIN { d = a - b; exit !(a > 0 && d < 60000 && d > -60000) }'
-	done < <(grep -E '^(sleeper|piper|locker|holder) ' "$work/truth")
-	check "off-CPU of the machine: stacks are whole from the thread's start through libc" awk '
-		/^(sleeper|piper|locker|holder);/ { if (!/\[sleeping\] /) next; all += $NF; if (/;start_thread;run;/) whole += $NF }
-		END { print whole, all; exit !(all > 0 && whole > .98 * all) }' "$work/states"
+	if [ "$(field lost "$work/states")" = "0 records" ]; then
+		while read -r name waited; do
+			ours=$(awk -v name="$name;" 'index($0, name) == 1 && !/\[runnable\]/ { sum += $NF } END { printf "%d", sum }' "$work/states")
+			# 2 points of the thread's 3 s
+			check "off-CPU of the machine: $name waited $waited us by its own clock, $ours us here" \
+				awk -v a="$waited" -v b="$ours" 'BEGIN { d = a - b; exit !(a > 0 && d < 60000 && d > -60000) }'
+		done < <(grep -E '^(sleeper|piper|locker|holder) ' "$work/truth")
+		check "off-CPU of the machine: stacks are whole from the thread's start through libc" awk '
+			/^(sleeper|piper|locker|holder);/ { if (!/\[sleeping\] /) next; all += $NF; if (/;start_thread;run;/) whole += $NF }
+			END { print whole, all; exit !(all > 0 && whole > .98 * all) }' "$work/states"
+	else
+		skip "off-CPU of the machine: records were lost on this busy machine, three times"
+	fi
 else
 	skip "off-CPU of the machine: needs root"
 fi

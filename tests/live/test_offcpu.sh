@@ -6,10 +6,15 @@ can_sample || { skip "off-CPU: perf events are not permitted here"; exit 0; }
 command -v perf >/dev/null || { skip "off-CPU: no perf here to record with"; exit 0; }
 
 head -c 8388608 /dev/zero >"$work/file"
-perf_record -m 4M -e cpu-clock/freq=997/ -e context-switches/period=1/ --switch-events \
-	-g -o "$work/rec" "$BUILD/samples/waits" 3 "$work/file" >"$work/truth" 2>/dev/null ||
-	{ skip "off-CPU: perf record cannot sample context switches here"; exit 0; }
-collapse -q --off-cpu "$work/rec" >"$work/off"
+# what is lost of switches is waits that never end: then once more
+for try in 1 2 3; do
+	perf_record -m 4M -e cpu-clock/freq=997/ -e context-switches/period=1/ --switch-events \
+		-g -o "$work/rec" "$BUILD/samples/waits" 3 "$work/file" >"$work/truth" 2>/dev/null ||
+		{ skip "off-CPU: perf record cannot sample context switches here"; exit 0; }
+	collapse -q --off-cpu "$work/rec" >"$work/off"
+	grep -qE '^# lost: "?0 ' "$work/off" && break
+	[ $try -lt 3 ] || { skip "off-CPU: perf lost records on this busy machine, three times"; exit 0; }
+done
 collapse -q --off-cpu --split state "$work/rec" >"$work/states"
 collapse -q --wall --by tid "$work/rec" >"$work/wall"
 
@@ -36,9 +41,9 @@ check "sleeping stacks end in the scheduler" grep -qE '^sleeper;.*nanosleep.*_\[
 
 # wall time: each thread's sum is its life
 awk '!/^#/ { split($0, frame, ";"); sum[frame[1]] += $NF } END { for (t in sum) print t, sum[t] }' "$work/wall" >"$work/lives"
-bad=$(awk '$3 < 2970000 || $3 > 3060000' "$work/lives")
-check "six threads lived 3 s each" test "$(wc -l <"$work/lives")" = 6 -a -z "$bad"
-[ -z "$bad" ] || echo "    $bad"
+# five say so, and the sixth waits for them
+check "six threads lived as long as they say" awk -v total="$(sed -n 's/^total //p' "$work/truth")" '
+	{ print; sum += $3 } END { print sum, total; exit !(NR == 6 && sum / 6 > 0.98 * total / 5 && sum / 6 < 1.02 * total / 5) }' "$work/lives"
 
 expect "a recording without switches is refused with the remedy" 2 "collect --off-cpu" \
 	bash -c "timeout 20 perf record -q -B -N -e cpu-clock -g -o '$work/on' true 2>/dev/null; collapse --off-cpu '$work/on'"
@@ -49,5 +54,6 @@ perf_record -m 4M -e context-switches/period=1/ --switch-events -g -o "$work/two
 	taskset -c 0 $(chrt -r 1 true 2>/dev/null && echo chrt -r 1) bash -c 'for i in 1 2; do timeout 3 bash -c "while :; do :; done" & done; wait' 2>/dev/null
 collapse -q --off-cpu --split state --by tid "$work/two" |
 	awk '/\[runnable\]/ { split($0, frame, ";"); sum[frame[1]] += $NF } END { for (t in sum) if (sum[t] > 1000000) print sum[t] }' >"$work/halves"
-check "two busy programs on one CPU are runnable for half of their life: $(tr '\n' ' ' <"$work/halves")" \
-	bash -c "test \$(wc -l <'$work/halves') = 2 && awk '\$1 < 1250000 || \$1 > 1750000 { exit 1 }' '$work/halves'"
+# (others of that class on the same CPU can only make it more)
+check "two busy programs on one CPU are runnable for half of their life: $(tr '\n' ' ' <"$work/halves")" awk '
+	{ bad += $1 < 1250000 || $1 > 3050000; apart = $1 - apart } END { exit !(NR == 2 && !bad && apart < 400000 && apart > -400000) }' "$work/halves"
