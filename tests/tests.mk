@@ -45,7 +45,7 @@ deps: ## install the Debian packages that building and testing need
 .PHONY: check test-programs
 test-programs: all $(unit_tests) $(fuzz_targets) $(helper_programs) $(sample_programs) \
 	$(if $(filter plain,$(MODE)),$(BUILD)/fault/inject.so)
-check: test-programs ## run every test on what is installed (WITHOUT='live/ browser/': but these)
+check: test-programs ## run every test on what is installed (WITHOUT='live/ browser/': all but these)
 	tests/run --mode $(MODE) --bin $(BIN) --build $(BUILD) $(WITHOUT:%=--without %)
 
 .PHONY: test
@@ -54,7 +54,7 @@ test: ## install what is missing, build, and run every test
 	$(MAKE) check
 
 .PHONY: sanitize
-sanitize: ## the suite under ASan, UBSan and LeakSanitizer
+sanitize: ## the suite under ASan, UBSan and LeakSanitizer (WITHOUT= as above)
 	$(MAKE) check MODE=sanitize
 
 .PHONY: valgrind

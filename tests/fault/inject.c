@@ -6,7 +6,9 @@
  * counts openat). FAULT_NTH counts its calls from 1; 0 only counts. The number
  * of calls goes into the file FAULT_COUNT at the end.
  *
- * Besides, where FAULT_PATH names a file, FAULT_INSTEAD is opened in its place.
+ * Besides, where FAULT_PATH names a file, FAULT_INSTEAD is opened in its place;
+ * and the clock of the day is ahead by the seconds that the file FAULT_CLOCK
+ * holds.
  */
 #include "share/compat.h"
 
@@ -17,6 +19,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* glibc's own names for the allocator, which cannot be looked up without allocating */
@@ -101,6 +104,24 @@ void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offse
 	if (fails("mmap", ENOMEM))
 		return MAP_FAILED;
 	return (void *)syscall(SYS_mmap, at, size, protection, flags, fd, offset);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	const char *path = clock == CLOCK_REALTIME ? getenv("FAULT_CLOCK") : NULL;
+	int result = (int)syscall(SYS_clock_gettime, clock, time);
+	char text[24] = "";
+	int fd;
+
+	if (result < 0 || !path)
+		return result;
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
+	if (fd >= 0) {
+		if (syscall(SYS_read, fd, text, sizeof(text) - 1) > 0)
+			time->tv_sec += strtol(text, NULL, 10);
+		syscall(SYS_close, fd);
+	}
+	return 0;
 }
 
 static int open_at(int dir, const char *path, int flags, va_list args)

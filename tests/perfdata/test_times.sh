@@ -51,6 +51,10 @@ hard="\$r = Recording->new(sample_type => 'IDENTIFIER IP TID TIME CPU CALLCHAIN 
 folds "a wait is from the switch to the return" "$soft
 	off(10, 1000); \$r->switch('out', 10, 10, 1100); \$r->switch('in', 10, 10, 51000)" \
 	--off-cpu <<<'app;a+0x200;a+0x100 50'
+folds "a clock that is set back: no wait ends before it began, the next one counts" "$soft
+	off(10, 5e9); \$r->switch('out', 10, 10, 5e9 + 100); \$r->round; \$r->switch('in', 10, 10, 2e9); \$r->round;
+	off(10, 3e9); \$r->switch('out', 10, 10, 3e9 + 100); \$r->switch('in', 10, 10, 3e9 + 50000)" \
+	--off-cpu <<<'app;a+0x200;a+0x100 50'
 folds "what the record of the switch tells: asleep or ready" "$soft
 	off(10, 1000); \$r->switch('out', 10, 10, 1100); \$r->switch('in', 10, 10, 3000);
 	off(10, 4000); \$r->switch('out', 10, 10, 4100, preempt => 1); \$r->switch('in', 10, 10, 5000)" \
