@@ -44,11 +44,36 @@ struct gprof {
 	uint32_t function;      /* of this entry, or UINT32_MAX */
 };
 
+/* The heading of a call graph, as GNU's and BSD's gprof write it, however spaced. */
+static bool begins_graph(struct slice line)
+{
+	static const char *const headings[][8] = {
+	        {"index", "%", "time", "self", "children", "called", "name"},
+	        {"index", "%time", "self", "descendents", "called+self", "name", "index"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(headings); i++) {
+		struct slice rest = line;
+		size_t nr = 0;
+
+		while (headings[i][nr] && slice_equals(slice_next_word(&rest), headings[i][nr]))
+			nr++;
+		if (!headings[i][nr])
+			return !slice_trim(rest).size;
+	}
+	return false;
+}
+
 static int detect(struct slice head, bool is_all UNUSED)
 {
+	struct slice line;
+
 	if (slice_starts(head, "Flat profile:"))
 		return 95;
-	return head_has(head, "self  children    called     name\n") ? 90 : 0;
+	while (slice_next_line(&head, &line))
+		if (slice_starts(line, "index") && begins_graph(line))
+			return 90;
+	return 0;
 }
 
 static int bad(struct gprof *g, const char *what, struct slice line)
@@ -190,7 +215,7 @@ static int take_line(struct gprof *g, struct slice line, struct err *err)
 	size_t bracket = slice_find(text, "(K)");
 
 	if (slice_starts(text, "Flat profile:") ||
-	    (slice_starts(text, "index") && slice_ends(text, "name"))) {
+	    (slice_starts(text, "index") && begins_graph(text))) {
 		g->section = *text.at == 'F' ? FLAT : GRAPH;
 		g->has_rows = false;
 		g->function = UINT32_MAX;

@@ -40,6 +40,7 @@ struct reading {
 	uint32_t root, backtrace;
 	uint64_t weight;
 	bool has_backtrace, in_backtrace;
+	uint64_t tag; /* id of the tagged backtrace at hand, or 0 */
 };
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -106,15 +107,30 @@ static void begin_backtrace(struct reading *reading, const struct xmlin *xml)
 		reading->has_backtrace |= index != UINT32_MAX;
 		if (index != UINT32_MAX)
 			reading->backtrace = index;
+		if (index != UINT32_MAX && reading->tag)
+			idmap_set(&reading->backtrace_ids, reading->tag, index);
 		return;
 	}
 	MEM_GROW(reading->backtraces, reading->nr_backtraces, reading->backtraces_capacity);
 	index = (uint32_t)reading->nr_backtraces++;
 	reading->backtraces[index] = (struct backtrace){reading->nr_names, 0};
 	define(xml, &reading->backtrace_ids, index);
+	if (reading->tag)
+		idmap_set(&reading->backtrace_ids, reading->tag, index);
 	reading->backtrace = index;
 	reading->has_backtrace = true;
 	reading->in_backtrace = !xml->is_empty;
+}
+
+/* Newer versions wrap a backtrace, and refer to the wrapping. */
+static void begin_tagged(struct reading *reading, const struct xmlin *xml)
+{
+	struct slice id = xmlin_attribute(xml, "id");
+
+	if (xmlin_attribute(xml, "ref").at)
+		begin_backtrace(reading, xml);
+	else if (!id.at || num_parse_u64(id.at, id.size, &reading->tag))
+		reading->tag = 0;
 }
 
 static void take_frame(struct reading *reading, const struct xmlin *xml)
@@ -203,6 +219,11 @@ static int take_node(struct reading *reading, struct xmlin *xml, struct err *err
 			reading->in_backtrace = false;
 		else
 			begin_backtrace(reading, xml);
+	} else if (xmlin_is(xml, "tagged-backtrace")) {
+		if (xml->is_end)
+			reading->tag = 0;
+		else
+			begin_tagged(reading, xml);
 	} else if (xml->is_end) {
 		return 0;
 	} else if (xmlin_is(xml, "frame")) {
