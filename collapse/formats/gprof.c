@@ -33,6 +33,7 @@ struct gprof {
 	uint64_t line;
 	enum section section;
 	bool has_rows; /* of this section */
+	bool is_behind_blank;
 	bool is_cycles;
 	uint32_t factor; /* of the numbers that stand in the graph or the flat profile */
 
@@ -217,15 +218,22 @@ static int take_line(struct gprof *g, struct slice line, struct err *err)
 	if (slice_starts(text, "Flat profile:") ||
 	    (slice_starts(text, "index") && begins_graph(text))) {
 		g->section = *text.at == 'F' ? FLAT : GRAPH;
-		g->has_rows = false;
+		g->has_rows = g->is_behind_blank = false;
 		g->function = UINT32_MAX;
 		return 0;
 	}
 	if (!g->section || !text.size || *text.at == '\f') {
-		if (g->has_rows)
+		g->is_behind_blank = g->has_rows;
+		if (g->has_rows && (g->section == FLAT || (text.size && *text.at == '\f')))
 			g->section = NO_SECTION; /* explanations follow */
 		return 0;
 	}
+	/* BSD's gprof parts entries by blank lines too, but no row begins with a letter */
+	if (g->is_behind_blank && !strchr("-[<0123456789", *text.at)) {
+		g->section = NO_SECTION;
+		return 0;
+	}
+	g->is_behind_blank = false;
 	if (!g->has_rows && *text.at != '[' && (*text.at < '0' || *text.at > '9') &&
 	    *text.at != '<') {
 		g->is_cycles |= slice_find(text, "cycles") < text.size;
