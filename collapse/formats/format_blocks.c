@@ -3,7 +3,8 @@
  * innermost first, closed by the number of times it was seen.
  *
  *   dtrace     frames "module`function+0xoff", aggregations of stack() and
- *              ustack(); dtrace(1), dt_consume.c of illumos
+ *              ustack(); dtrace(1), dt_consume.c of illumos; other keys of an
+ *              aggregation stand above a stack or beside its count, "  NAME  12"
  *              also "COMM PID TIME: PROBE" and one ustack() each, without counts
  *   bcc        frames, then "-  comm (pid)" or "comm [pid]", then the count;
  *              profile(8), offcputime(8), stackcount(8)
@@ -25,6 +26,7 @@ struct blocks {
 	struct format_report *report;
 	struct err *err;
 	struct callers callers;
+	struct callers keys; /* dtrace: others than the stack, outermost first */
 	uint64_t line;
 	bool is_sample;  /* dtrace: a stack of its own, not an aggregation */
 	bool is_lua;     /* systemtap: a stack needs no count */
@@ -39,12 +41,17 @@ static bool is_number(struct slice s, weight_fx *weight)
 /* Counts the frames gathered so far. False where the sum is too large. */
 static bool close_block(struct blocks *b, weight_fx weight)
 {
-	uint32_t node = callers_node(&b->callers, b->folder, 0);
 	struct folder *folder = b->folder;
+	uint32_t node = 0;
 
-	if (!b->callers.nr)
-		node = folder_child(folder, 0, folder_name(folder, "[no stack]", 10));
+	for (size_t i = 0; i < b->keys.nr; i++)
+		node = folder_child(folder, node, b->keys.names[i]);
+	if (b->callers.nr)
+		node = callers_node(&b->callers, folder, node);
+	else
+		node = folder_child(folder, node, folder_name(folder, "[no stack]", 10));
 	callers_reset(&b->callers);
+	callers_reset(&b->keys);
 	return format_count(folder, node, weight, b->report, b->err);
 }
 
@@ -95,6 +102,24 @@ static bool end_sample(struct blocks *b)
 	return close_block(b, weight_from_u64(1));
 }
 
+/* Is it a line of keys: not as far inside as frames are, and without a module's mark? */
+static bool is_of_keys(struct slice line, struct slice text)
+{
+	return text.at - line.at <= 4 && !memchr(text.at, '`', text.size) &&
+	       !slice_starts(text, "0x");
+}
+
+/* "mysqld      1234", which at least two blanks part */
+static void add_keys(struct blocks *b, struct slice keys)
+{
+	while ((keys = slice_trim(keys)).size) {
+		struct slice key = {keys.at, slice_find(keys, "  ")};
+
+		callers_add(&b->keys, b->folder, key);
+		keys = slice_from(keys, key.size);
+	}
+}
+
 static bool line_dtrace(struct blocks *b, struct slice line)
 {
 	bool is_indented = line.size && strchr(" \t", *line.at);
@@ -116,6 +141,16 @@ static bool line_dtrace(struct blocks *b, struct slice line)
 		return true;
 	if (is_number(text, &weight))
 		return close_block(b, weight);
+	if (is_of_keys(line, text)) {
+		const char *blank = memrchr(text.at, ' ', text.size);
+		struct slice last = blank ? slice_from(text, (size_t)(blank + 1 - text.at)) : text;
+		bool is_count = b->callers.nr && blank && is_number(last, &weight);
+
+		if (is_count)
+			text.size -= last.size;
+		add_keys(b, text);
+		return !is_count || close_block(b, weight);
+	}
 	callers_add(&b->callers, b->folder, slice_cut_offset(text));
 	return true;
 }
@@ -245,6 +280,7 @@ static int parse_blocks(struct input *in, struct folder *folder,
 		format_bad(report, "line %llu: the last stack has no count",
 		           (unsigned long long)b.line);
 	callers_release(&b.callers);
+	callers_release(&b.keys);
 	buf_release(&b.comm);
 	return rc;
 }

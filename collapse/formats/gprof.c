@@ -48,21 +48,11 @@ struct gprof {
 /* The heading of a call graph, as GNU's and BSD's gprof write it, however spaced. */
 static bool begins_graph(struct slice line)
 {
-	static const char *const headings[][8] = {
-	        {"index", "%", "time", "self", "children", "called", "name"},
-	        {"index", "%time", "self", "descendents", "called+self", "name", "index"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(headings); i++) {
-		struct slice rest = line;
-		size_t nr = 0;
-
-		while (headings[i][nr] && slice_equals(slice_next_word(&rest), headings[i][nr]))
-			nr++;
-		if (!headings[i][nr])
-			return !slice_trim(rest).size;
-	}
-	return false;
+	return slice_starts(line, "index ") && slice_find(line, " self ") < line.size &&
+	       (slice_find(line, " children ") < line.size ||
+	        slice_find(line, " descendents ") < line.size) &&
+	       slice_find(line, " called") < line.size &&
+	       (slice_ends(line, " name") || slice_ends(line, "index"));
 }
 
 static int detect(struct slice head, bool is_all UNUSED)
@@ -72,7 +62,7 @@ static int detect(struct slice head, bool is_all UNUSED)
 	if (slice_starts(head, "Flat profile:"))
 		return 95;
 	while (slice_next_line(&head, &line))
-		if (slice_starts(line, "index") && begins_graph(line))
+		if (begins_graph(slice_trim(line)))
 			return 90;
 	return 0;
 }
@@ -215,8 +205,7 @@ static int take_line(struct gprof *g, struct slice line, struct err *err)
 	struct slice text = slice_trim(line);
 	size_t bracket = slice_find(text, "(K)");
 
-	if (slice_starts(text, "Flat profile:") ||
-	    (slice_starts(text, "index") && begins_graph(text))) {
+	if (slice_starts(text, "Flat profile:") || begins_graph(text)) {
 		g->section = *text.at == 'F' ? FLAT : GRAPH;
 		g->has_rows = g->is_behind_blank = false;
 		g->function = UINT32_MAX;
