@@ -104,14 +104,29 @@ static struct thread *find_thread(const struct session *session, int32_t tid)
 	return session->threads[at];
 }
 
+static bool is_counted(const struct thread *thread)
+{
+	return !thread->is_gone && thread->life == thread->process->life;
+}
+
+/* The thread is alive. */
+static void count_thread(struct thread *thread)
+{
+	if (is_counted(thread))
+		return;
+	thread->process->nr_threads++;
+	thread->life = thread->process->life;
+	thread->is_gone = false;
+}
+
 static void move_to_process(struct session *session, struct thread *thread, int32_t pid)
 {
-	if (thread->process && !thread->is_gone && thread->process->nr_threads)
+	if (thread->process && is_counted(thread))
 		thread->process->nr_threads--;
 	thread->pid = pid;
 	thread->process = get_process(session, pid);
-	thread->process->nr_threads++;
-	thread->is_gone = false;
+	thread->is_gone = true;
+	count_thread(thread);
 }
 
 struct thread *session_find(const struct session *session, int32_t tid)
@@ -133,6 +148,8 @@ struct thread *session_thread(struct session *session, int32_t pid, int32_t tid)
 		if (thread->pid != pid && tid != 0) {
 			move_to_process(session, thread, pid);
 			thread->comm = COMM_UNKNOWN;
+		} else if (UNLIKELY(thread->life != thread->process->life)) {
+			count_thread(thread);
 		}
 		return thread;
 	}
@@ -215,10 +232,7 @@ static void take_fork(struct session *session, const struct record *record)
 	if (!parent || parent->pid != ppid)
 		parent = session_thread(session, ppid, ptid);
 	child = session_thread(session, pid, tid);
-	if (child->is_gone) {
-		child->is_gone = false;
-		child->process->nr_threads++;
-	}
+	count_thread(child);
 	if (parent->comm != COMM_UNKNOWN)
 		child->comm = parent->comm;
 	if (pid != ppid) {
@@ -229,17 +243,42 @@ static void take_fork(struct session *session, const struct record *record)
 		                               maps_new() :
 		                               maps_share(parent->process->maps);
 		drop_jitdump(child->process);
-		child->process->nr_threads = 1;
+		/* what is known of other threads was of the process before, or they are yet to come
+		 */
+		child->process->life++;
+		child->process->nr_threads = 0;
+		count_thread(child);
 		maps_unref(old);
 		maps_unref(child->process->replaced);
 		child->process->replaced = NULL;
 	}
 }
 
+/*
+ * Since Linux 6.16 a task gives up its memory behind the record of its end, and
+ * is sampled there with its user frames. So maps stay until so many others
+ * have ended too.
+ */
+static void end_process(struct session *session, struct process *process)
+{
+	struct process **slot = &session->ended[session->nr_ended++ % SESSION_NR_ENDED];
+	struct process *old = *slot;
+
+	*slot = process;
+	/* its id may have been given out again */
+	if (!old || old->nr_threads || old == process)
+		return;
+	maps_unref(old->maps);
+	old->maps = maps_new();
+	maps_unref(old->replaced);
+	old->replaced = NULL;
+}
+
 static void take_exit(struct session *session, const struct record *record)
 {
 	struct perfrec_cursor c = reader_body(session->reader, record);
-	struct thread *thread;
+	struct thread *thread, *leader;
+	bool was_counted;
 
 	perfrec_u32(&c);
 	perfrec_u32(&c);
@@ -248,17 +287,15 @@ static void take_exit(struct session *session, const struct record *record)
 		session->nr_bad++;
 	if (c.bad || !thread || thread->is_gone)
 		return;
+	was_counted = is_counted(thread);
 	thread->is_gone = true;
-	/*
-	 * A task gives up its memory before it is announced gone: what is
-	 * sampled later runs in the kernel. So the maps are of no use any more.
-	 */
-	if (thread->process->nr_threads && --thread->process->nr_threads == 0) {
-		maps_unref(thread->process->maps);
-		thread->process->maps = maps_new();
-		maps_unref(thread->process->replaced);
-		thread->process->replaced = NULL;
-	}
+	if (!was_counted || --thread->process->nr_threads)
+		return;
+	/* there may be threads that nothing told of */
+	leader = find_thread(session, thread->pid);
+	if (leader && leader->pid == thread->pid && !leader->is_gone)
+		return;
+	end_process(session, thread->process);
 }
 
 static bool is_jit_memory(const char *path)

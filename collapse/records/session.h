@@ -21,7 +21,8 @@ struct process {
 	struct maps *maps;      /* never NULL */
 	struct maps *replaced;  /* of the program before an exec, until the new one has run */
 	struct module *unknown; /* of code outside of every map; made when first needed */
-	uint32_t nr_threads;    /* that have not exited */
+	uint32_t nr_threads;    /* that have not exited, of this life */
+	uint32_t life;          /* counts up where the id is given to a new process */
 	const char *jitdump;    /* in texts; path of its jit-PID.dump, or NULL */
 	struct jitdump *jit;    /* the dump, opened when first needed; NULL */
 	bool jit_tried;
@@ -32,7 +33,11 @@ struct thread {
 	struct process *process;
 	uint32_t comm; /* in texts, or UINT32_MAX: not known */
 	bool is_gone;
+	uint32_t life; /* of its process when it was last told of */
 };
+
+/* Processes that ended last and still have their maps. */
+#define SESSION_NR_ENDED 256u
 
 struct session {
 	struct reader *reader;   /* borrowed */
@@ -50,6 +55,8 @@ struct session {
 	struct thread **threads; /* open addressing by tid */
 	struct process **processes;
 	size_t nr_thread_slots, nr_threads, nr_process_slots, nr_processes;
+	struct process *ended[SESSION_NR_ENDED]; /* a ring; NULL while it fills */
+	uint32_t nr_ended;
 	bool jit_lines;       /* names from jitdump files carry file and line; set by the user */
 	uint64_t now;         /* time of the record at hand; kept by the user */
 	uint64_t nr_bad;      /* records too short for their type */

@@ -128,6 +128,35 @@ folds "B52 rounds out of order by a nanosecond" "$new
 	app;a+0x200 1
 	app;b+0x100 1
 	END
+folds "a task that ends is sampled behind the record of it, while it gives up its memory" "$new $task
+	\$r->exit(10, 10, 2);
+	\$r->sample(ip => 0xffffffff81000100, tid => [10, 10], time => 3, mode => 'kernel', chain =>
+		['kernel', 0xffffffff81000100, 'user', 0x1200]);
+	for my \$pid (100 .. 400) { \$r->comm(\$pid, \$pid, 'x', 4); \$r->mmap(\$pid, 0x1000, 0x4000, 0, '/bin/x', 4); \$r->exit(\$pid, \$pid, 5) }
+	\$r->sample(ip => 0x1100, tid => [\$_, \$_], time => 6, chain => ['user', 0x1100]) for 10, 100, 400;
+	\$r->fork(200, 1, 200, 1, 7); \$r->mmap(200, 0x1000, 0x4000, 0, '/bin/y', 7);
+	\$r->comm(\$_, \$_, 'x', 8), \$r->exit(\$_, \$_, 8) for 401 .. 700;
+	\$r->sample(ip => 0x1100, tid => [200, 200], time => 9, chain => ['user', 0x1100]);" <<-'END'
+	app;[unknown] 1
+	app;a+0x200;[kernel.kallsyms]+0xffffffff81000100 1
+	x;[unknown] 1
+	x;x+0x100 1
+	x;y+0x100 1
+	END
+folds "a process that begins while /proc is read: its threads are told of twice, and one of them ends" "$new
+	\$r->comm(1, 1, 'init', 0); \$r->fork(11, 1, 11, 1, 0, misc => 0x2000); \$r->comm(11, 11, 'a', 0);
+	\$r->fork(11, 11, \$_, 11, 0) for 12, 13;
+	\$r->fork(11, 1, 11, 1, 2); \$r->comm(11, 11, 'a', 3, exec => 1); \$r->mmap(11, 0x1000, 0x4000, 0, '/bin/a', 3);
+	\$r->fork(11, 11, 12, 11, 4); \$r->fork(11, 11, 13, 11, 4);
+	\$r->exit(11, 12, 5);
+	\$r->sample(ip => 0x1100, tid => [11, \$_], time => 6, chain => ['user', 0x1100]) for 11, 13;
+	\$r->exit(11, 11, 7);
+	\$r->sample(ip => 0x1100, tid => [11, 13], time => 8, chain => ['user', 0x1100])" <<<'a;a+0x100 3'
+folds "a thread that nothing told of lives longer than those that are known" "$new
+	\$r->comm(11, 11, 'a', 1); \$r->mmap(11, 0x1000, 0x4000, 0, '/bin/a', 1);
+	\$r->fork(11, 11, 12, 11, 2); \$r->fork(11, 1, 11, 1, 3, misc => 0); \$r->mmap(11, 0x1000, 0x4000, 0, '/bin/a', 3);
+	\$r->fork(11, 11, 12, 11, 4); \$r->exit(11, 12, 5);
+	\$r->sample(ip => 0x1100, tid => [11, 14], time => 6, chain => ['user', 0x1100])" <<<'a;a+0x100 1'
 folds "the name of the moment" "$new \$r->comm(10, 10, 'one', 1); $A
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100]);
 	\$r->comm(10, 10, 'two', 6);
