@@ -69,7 +69,7 @@ for ((i = 0; i < 100; i++)); do [ -e two/.lock ] && break; sleep 0.05; done
 expect "a second writer is refused" 2 "another collapse writes to the archive 'two'" collapse --archive two recording
 kill $holder
 wait $writer 2>/dev/null
-expect "an archive that cannot be written fails before anything is read" 2 "cannot" timeout 5 sh -c "sleep 4 | collapse --archive /dev/null/x"
+expect "an archive that cannot be written fails before anything is read" 2 "cannot" timeout 60 bash -c "collapse --archive /dev/null/x < <(exec sleep 70 2>/dev/null)"
 : >two/20260101T000000Z-vm.folded.zst.aB3dEf
 : >two/keep.me.aB3dEf
 collapse -q --every 1s --archive two <recording 2>/dev/null

@@ -23,11 +23,12 @@ if [ "$(id -u)" != 0 ] || ! can_sample; then
 elif ! as_service true 2>"$work/why"; then
 	skip "the pipeline runs with those capabilities: $(head -n 1 "$work/why")"
 else
-	(exec -a a_loop_of_root perl -e '1 while time - $^T < 4') &
+	(exec -a a_loop_of_root perl -e '1 while time - $^T < 100') &
 	loop=$!
 	cd "$work" || exit 2
-	as_service timeout 30 sh -c './collect -q -F 199 -a --duration 3 | ./collapse -q --archive archive --every 1s' 2>"$work/log"
-	wait $loop
+	as_service timeout 100 sh -c './collect -q -F 199 -a --duration 3 | ./collapse -q --archive archive --every 1s' 2>"$work/log"
+	kill $loop
+	wait $loop 2>/dev/null
 	check "the pipeline runs with those capabilities" bash -c 'ls archive/*.folded.zst'
 	check "it sees the processes of others, with names" bash -c "'$BIN/collapse' -q archive | grep -E '^(perl|a_loop).*;Perl_'"
 	check "and the kernel, with names" bash -c "'$BIN/collapse' -q archive | grep -E ';(do_syscall_64|entry_SYSCALL_64_after_hwframe|el0_svc)'"

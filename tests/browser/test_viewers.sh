@@ -14,4 +14,4 @@ collapse -q --to speedscope -o rec.speedscope.json rec.data
 collapse -q --to speedscope -o plain.speedscope.json rec.folded
 collapse -q --srcline --to firefox -o rec.firefox.json rec.data
 collapse -q --to firefox -o plain.firefox.json rec.folded
-timeout 120 node "$here/viewers.mjs" "$browser" "$work" "$(folded_sum <rec.folded)"
+timeout 600 node "$here/viewers.mjs" "$browser" "$work" "$(folded_sum <rec.folded)"

@@ -17,7 +17,7 @@ faults() {
 	[ "$total" -gt 0 ] || return
 	step=$((total / MOST + 1))
 	for ((n = 1; n <= total; n += step)); do
-		FAULT_CALL=$call FAULT_NTH=$n LD_PRELOAD=$inject timeout 20 $command >"$work/got" 2>"$work/got.err"
+		FAULT_CALL=$call FAULT_NTH=$n LD_PRELOAD=$inject timeout 100 $command >"$work/got" 2>"$work/got.err"
 		status=$?
 		case $status in
 		0) cmp -s "$work/good" "$work/got" || { bad=1; detail="call $n: exit 0 with another output"; } ;;

@@ -41,6 +41,15 @@ expect() {
 	fi
 }
 
+# await COMMAND...: until it succeeds; gives up after a time that no machine needs
+await() {
+	local end=$((SECONDS + 60))
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+}
+
 # the sum of the counts of folded text on stdin
 folded_sum() { awk '!/^#/ { sum += $NF } END { printf "%.0f\n", sum }'; }
 
@@ -51,10 +60,10 @@ folded_sum() { awk '!/^#/ { sum += $NF } END { printf "%.0f\n", sum }'; }
 # leaves their mark in the records of all others (perf_event_mmap_output
 # restores size and type, not misc), and perf 6.1 overruns its buffer by them
 # when it reads them, which -B avoids in perf record: status 134.
-perf_record() { timeout 60 perf record -q -N ${BUILD_IDS--B} "$@"; }
+perf_record() { timeout 200 perf record -q -N ${BUILD_IDS--B} "$@"; }
 
 # died STATUS: was it a signal? (124: only out of time)
 died() { [ "$1" -ge 128 ]; }
 
 # can this machine and user sample at all? prints why not
-can_sample() { timeout 20 collect -q -F 99 --duration 0.1 -o /dev/null -- true >/dev/null 2>&1; }
+can_sample() { timeout 60 collect -q -F 99 --duration 0.1 -o /dev/null -- true >/dev/null 2>&1; }

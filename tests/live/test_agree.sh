@@ -10,7 +10,7 @@ if ! command -v perf >/dev/null; then
 fi
 load() { "$BUILD/samples/${1%% *}" ${1#* }; }
 compare() { "$TOP/tests/lib/compare-samples" "$@"; }
-script() { timeout 60 perf script --no-inline -F "$1" -i "$2"; }
+script() { timeout 300 perf script --no-inline -F "$1" -i "$2"; }
 
 # agree NAME RECORDING [FIELDS]: no difference but those where perf prints no
 # frame at all (an empty call chain: we show the sampled address); with
@@ -138,7 +138,7 @@ if allowed=5 agree "a parallel make, recorded by collect (0.5 % may differ)" "$w
 	samples=$(grep -c cpu-clock "$work/perf")
 	sum=$(collapse -q --no-header "$work/make.data" 2>/dev/null | folded_sum)
 	check "the sum of counts is perf's number of samples: $sum of $samples" [ "$sum" = "$samples" ]
-	processes=$(timeout 60 perf script -F pid -G -i "$work/make.data" | sort -u | wc -l)
+	processes=$(timeout 300 perf script -F pid -G -i "$work/make.data" | sort -u | wc -l)
 	check "it had many processes: $processes" [ "$processes" -gt 10 ]
 fi
 
@@ -167,7 +167,7 @@ fi
 # is told in collapse(1), TEXT OF PERF SCRIPT.
 both_ways() {
 	local name=$1 file=$2 least=$3 options=$4 percent
-	timeout 60 perf script --no-inline -i "$file" >"$work/text" 2>/dev/null
+	timeout 300 perf script --no-inline -i "$file" >"$work/text" 2>/dev/null
 	status=$?
 	died $status && { skip "$name: perf script died of signal $((status - 128))"; return; }
 	# shellcheck disable=SC2086
@@ -237,7 +237,7 @@ for mode in fp auto; do
 		chrt -f 1 taskset -c 1 "$BUILD/samples/chain" 60 &
 		chain=$!
 		sleep 0.2
-		timeout 30 collect -q -F 999 -a --call-graph $mode --duration 1 | collapse -q --cpu 1 >"$work/folded"
+		timeout 100 collect -q -F 999 -a --call-graph $mode --duration 1 | collapse -q --cpu 1 >"$work/folded"
 		kill $chain 2>/dev/null
 		wait $chain 2>/dev/null
 		now=$(share <"$work/folded")

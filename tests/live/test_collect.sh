@@ -9,7 +9,7 @@ fi
 
 # perf script prints the fields asked for; nr_samples counts them
 nr_samples() { script -G -F tid <"$1" | grep -cE '^ *-?[0-9]+ *$'; }
-script() { timeout 60 perf script -i - "$@" 2>"$work/script.err"; }
+script() { timeout 300 perf script -i - "$@" 2>"$work/script.err"; }
 samples_said() { sed -nE 's/.*: ([0-9,]+) samples, .*/\1/p' "$1" | tr -d ,; }
 
 # a program that spins in main;outer;middle;hot
@@ -29,6 +29,12 @@ int main(int argc, char **argv)
 }
 SPIN
 gcc -O0 -o "$work/spin" "$work/spin.c"
+# seconds on the clock of the samples
+gcc -O1 -o "$work/clock" -xc - <<'CLOCK'
+#include <stdio.h>
+#include <time.h>
+int main(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); printf("%ld.%09ld\n", (long)t.tv_sec, t.tv_nsec); return 0; }
+CLOCK
 
 # ---- the whole machine, with a known load ----
 "$work/spin" 4 &
@@ -41,8 +47,8 @@ check "system-wide: the chain hot, middle, outer, main is there" awk '
 	/^[^\t ]/ { spin = 0 }
 	/^$/ { if (spin && chain ~ /hot middle outer main/) whole++; next }
 	{ chain = chain " " $2 }
-	END { print whole + 0, "of", nr + 0; exit !(nr > 100 && whole > 0.9 * nr) }' "$work/text"
-check "system-wide: perf report reads it" timeout 60 perf report -i - --stdio <"$work/all"
+	END { print whole + 0, "of", nr + 0; exit !(nr > 20 && whole > 0.9 * nr) }' "$work/text"
+check "system-wide: perf report reads it" timeout 300 perf report -i - --stdio <"$work/all"
 check "system-wide: as many samples as said" \
 	[ "$(nr_samples "$work/all")" = "$(samples_said "$work/err")" ]
 check "system-wide: process and thread names of what ran before" \
@@ -68,32 +74,35 @@ check "command: children are recorded" \
 start=$(date +%s%N)
 expect "B71 duration ends the recording and the command" 0 "was still running and was ended" \
 	collect -o "$work/limit" --duration 300ms -- sleep 60
-check "B71 duration: in time" [ $((($(date +%s%N) - start) / 1000000)) -lt 2500 ]
+check "B71 duration: in time" [ $((($(date +%s%N) - start) / 1000000)) -lt 30000 ]
 
 # ---- processes and threads ----
-"$work/spin" 3 &
+"$work/spin" 9 &
 pid=$!
 collect -q -F 499 -p $pid --duration 1 -o "$work/pid"
 check "-p: only that process" [ "$(script -G -F pid <"$work/pid" | awk 'NF' | sort -u | tr -d ' ')" = $pid ]
 start=$(date +%s)
+(sleep 2; kill $pid) &
 expect "-p: ends when the process ends" 0 "samples" collect -F 99 -p $pid -o "$work/pid" --duration 60
 check "-p: ends in time" [ $(($(date +%s) - start)) -lt 55 ]
 expect "-p: of a process that is gone" 64 "there is no process $pid" collect -p $pid -o "$work/x"
 
-"$work/spin" 3 &
+"$work/spin" 9 &
 pid=$!
-collect -q -F 499 -t $pid --duration 0.4 -o "$work/tid"
+collect -q -F 499 -t $pid --duration 0.8 -o "$work/tid"
 check "-t: only that thread" [ "$(script -G -F tid <"$work/tid" | awk 'NF' | sort -u | tr -d ' ')" = $pid ]
+kill $pid
 collect -q -F 999 -a --only kernel --call-graph none --duration 0.5 -o "$work/half"
 check "--only kernel: no sample of user space" awk '
 	NF { nr++; user += $1 !~ /^ffff/ } END { print nr, user; exit !(nr && !user) }' <(script -F ip <"$work/half")
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$work" "$work/spin"
-	setpriv --reuid=65534 --clear-groups "$work/spin" 2 &
+	setpriv --reuid=61234 --clear-groups "$work/spin" 9 & # one that nobody else takes
 	theirs=$!
-	sleep 0.1
-	collect -q -F 499 -u 65534 --duration 0.4 -o "$work/user"
+	await grep -q spin /proc/$theirs/comm
+	collect -q -F 499 -u 61234 --duration 0.8 -o "$work/user"
 	check "-u: only that user's processes" [ "$(script -G -F pid <"$work/user" | awk 'NF' | sort -u | tr -d ' ')" = $theirs ]
+	kill $theirs
 	expect "-u: nobody of that name" 64 "no user 'flame-nosuch' in /etc/passwd" collect -u flame-nosuch -o "$work/x"
 fi
 wait
@@ -106,7 +115,8 @@ expect "-C: a CPU that is not there" 64 "CPU 4095 is not online" collect -C 4095
 # ---- what stops a recording ----
 collect -F 999 -a --call-graph fp >"$work/interrupted" 2>"$work/err" &
 pid=$!
-sleep 0.7
+await test -s "$work/interrupted"
+sleep 0.5
 kill -INT $pid
 wait $pid
 check "SIGINT: ends with status 0" [ $? = 0 ]
@@ -164,17 +174,21 @@ check "-D: the first sample comes that long after the start" awk '
 	END { print first - start, nr; exit !(start && first - start > 0.38 && nr > 20) }
 	' <(script --show-task-events -G -F comm,tid,time,event <"$work/delay")
 check "-D: frames are named although the maps came before" grep -q outer <(script -F comm,ip,sym <"$work/delay")
-collect -F 499 -a --call-graph fp --switch-on SIGUSR1 -o "$work/switched" 2>"$work/err" &
+collect -F 499 -a --call-graph fp --switch-on SIGUSR1 >"$work/switched" 2>"$work/err" &
 pid=$!
+await test -s "$work/switched"
 sleep 0.5
+on=$("$work/clock")
 kill -USR1 $pid
 sleep 0.5
 kill -USR1 $pid
-sleep 0.4
+sleep 1
+off=$("$work/clock")
 kill -INT $pid
 wait $pid
-check "--switch-on: samples only in between" awk -v nr="$(nr_samples "$work/switched")" -v cpus="$(nproc)" \
-	'BEGIN { print nr; exit !(nr > 20 && nr < 499 * cpus) }'
+check "--switch-on: samples only in between" awk -v on="$on" -v off="$off" '
+	NF { time = $1 + 0; nr++; early += time < on; late += time > off - 0.3 }
+	END { print nr, early, late; exit !(nr > 20 && !early && !late) }' <(script -G -F time <"$work/switched")
 "$work/spin" 4 &
 spinner=$!
 collect -F 199 -a --call-graph fp --overwrite 1 --duration 4 -o "$work/flight" 2>"$work/err"
@@ -203,7 +217,7 @@ if [ "$(id -u)" = 0 ]; then
 	mkdir "$work/cgroup"
 	if mount -t cgroup2 none "$work/cgroup" 2>/dev/null; then
 		mkdir "$work/cgroup/flame-test"
-		"$work/spin" 4 &
+		"$work/spin" 9 &
 		pid=$!
 		echo $pid >"$work/cgroup/flame-test/cgroup.procs"
 		collect -q -F 499 -G flame-test --duration 0.7 --call-graph fp -o "$work/members"
@@ -217,7 +231,8 @@ if [ "$(id -u)" = 0 ]; then
 		expect "-G: no such group" 64 "no control group 'nosuch' below" collect -G nosuch -o "$work/x"
 		collect -q -F 499 -a --call-graph fp -o "$work/all" -- sh -c "
 			mkdir '$work/cgroup/flame-new' && echo \$\$ >'$work/cgroup/flame-new/cgroup.procs' && exec '$work/spin' 1"
-		wait $pid
+		kill $pid
+		wait $pid 2>/dev/null
 		rmdir "$work/cgroup/flame-test" "$work/cgroup/flame-new"
 		collapse -q --by cgroup "$work/all" >"$work/folded" 2>/dev/null
 		check "control groups: one that there was before, by name" grep -q '^/flame-test;.*hot' "$work/folded"
@@ -228,10 +243,10 @@ if [ "$(id -u)" = 0 ]; then
 		skip "-G: control groups cannot be mounted here"
 	fi
 fi
-if collect -q --namespaces -F 99 -a -o "$work/all" -- unshare -n true 2>/dev/null; then
+if collect -q --namespaces -F 99 -a -o "$work/all" -- sh -c "echo \$\$ >'$work/child'; exec unshare -n true" 2>/dev/null; then
 	script --show-namespace-events <"$work/all" | sed -n 's/.*NAMESPACES \([0-9]*\)\/.*/\1/p' >"$work/pids"
-	check "--namespaces: of what ran before, and of what starts" awk -v self=$$ '
-		$1 == self { before = 1 } $1 > self { after = 1 } END { exit !(before && after) }' "$work/pids"
+	check "--namespaces: of what ran before, and of what starts" awk -v self=$$ -v child="$(cat "$work/child")" '
+		$1 == self { before = 1 } $1 == child { after = 1 } END { exit !(before && after) }' "$work/pids"
 else
 	skip "--namespaces: not permitted here"
 fi

@@ -38,7 +38,7 @@ load 16
 for i in 1 2; do
 	cpu through_pipe collect -q -F 99 -a --duration 2 >>"$work/ours"
 	cpu through_pipe collect -q -F 99 -a --call-graph fp --duration 2 >>"$work/ours.fp"
-	cpu through_pipe timeout 30 perf record -q -F 99 -a -g -o - -- sleep 2 >>"$work/perf"
+	cpu through_pipe timeout 100 perf record -q -F 99 -a -g -o - -- sleep 2 >>"$work/perf"
 done
 ours=$(least <"$work/ours") fp=$(least <"$work/ours.fp") perf=$(least <"$work/perf")
 echo "# 99 Hz, 2 s, whole machine: collect $ours ms, collect --call-graph fp $fp ms, perf record -g $perf ms"
@@ -79,12 +79,12 @@ check "highest frequency for 10 s: and those of collapse ($folded)" [ "$said" = 
 load 4
 collect -F max -a -m 4K --call-graph dwarf,1024 --duration 1 >"$work/stream" 2>"$work/err"
 said=$(sed -nE 's/.* ([0-9,]+) lost, .*/\1/p' "$work/err" | tr -d ,)
-told=$(timeout 100 perf script -D -i - <"$work/stream" 2>/dev/null | tr -d '\000' |
+told=$(timeout 300 perf script -D -i - <"$work/stream" 2>/dev/null | tr -d '\000' |
 	sed -nE 's/.*PERF_RECORD_LOST: .* lost:([0-9]+).*/\1/p' | awk '{ sum += $1 } END { printf "%d\n", sum }')
 folded=$(collapse -q "$work/stream" 2>/dev/null | sed -nE 's/^# lost: "?([0-9]+).*/\1/p')
 check "loss: several threads read where one does not keep up" grep -q 'one thread does not keep up: [0-9]* read the buffers' "$work/err"
 check "loss: several threads read, and nothing is out of order" \
-	sh -c "! timeout 100 perf script -G -F tid -i - <'$work/stream' 2>&1 | grep -qi 'out of order'"
+	sh -c "! timeout 300 perf script -G -F tid -i - <'$work/stream' 2>&1 | grep -qi 'out of order'"
 check "loss: small buffers at the highest frequency do lose ($said)" [ "${said:-0}" -gt 0 ]
 check "loss: the stream tells as many ($told)" [ "$said" = "$told" ]
 check "loss: collapse carries it forward ($folded)" [ "$said" = "$folded" ]
@@ -95,7 +95,7 @@ wait_ids=$(jobs -p)
 first_sample() { # STREAM-WRITER...: how long it took, in ms
 	local start=$("$work/clock")
 	"$@" 2>/dev/null >"$work/stream"
-	timeout 60 perf script -G -F time -i - <"$work/stream" 2>/dev/null | awk -v start="$start" '
+	timeout 300 perf script -G -F time -i - <"$work/stream" 2>/dev/null | awk -v start="$start" '
 		{ sub(":", ""); if (!least || $1 < least) least = $1 }
 		END { printf "%d\n", 1000 * (least - start) }'
 }

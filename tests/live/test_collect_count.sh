@@ -25,7 +25,7 @@ count() { collect --count --csv -e "$1" -- "${@:2}" 2>/dev/null | awk -F, 'NR ==
 few=$(count page-faults "$work/faults" 10) many=$(count page-faults "$work/faults" 5010)
 check "page faults: 5,000 more pages, 5,000 more faults ($few, $many)" \
 	[ $((many - few)) -ge 4990 -a $((many - few)) -le 5010 ]
-perf=$(timeout 20 perf stat -x, -e page-faults -- "$work/faults" 5010 2>&1 | awk -F, '{ print $1 }')
+perf=$(timeout 300 perf stat -x, -e page-faults -- "$work/faults" 5010 2>&1 | awk -F, '{ print $1 }')
 check "page faults: as perf stat counts ($perf)" [ $((many - perf)) -ge -5 -a $((many - perf)) -le 5 ]
 check "task-clock: of a spinning second" awk -v ms="$(count task-clock sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done')" \
 	'BEGIN { exit !(ms > 20 && ms < 5000) }'
@@ -34,10 +34,10 @@ check "-r: says how many runs, and the deviation of time" \
 	sh -c "grep -q '(3 runs)' '$work/text' && grep -q 'task-clock.*+-' '$work/text'"
 check "-r: three runs of equal faults deviate by little" awk '
 	/page-faults/ { few = !/\+-/; sub(/.*\+- */, ""); exit !(few || $1 + 0 < 5) }' "$work/text"
-collect --count --csv -I 100 -a -e cpu-clock --duration 0.45 >"$work/intervals"
+collect --count --csv -I 100 -a -e cpu-clock --duration 1 >"$work/intervals"
 check "-I: prints each interval" [ "$(wc -l <"$work/intervals")" -ge 4 ]
 check "-I: every CPU's clock runs all the time" awk -F, -v cpus="$(nproc)" '
-	NR < 5 { sum += $2 } END { print sum; exit !(sum > 380 * cpus && sum < 480 * cpus) }' "$work/intervals"
+	NR < 5 { sum += $2; ms = 1000 * $1 } END { print sum, ms; exit !(ms > 0 && sum > 0.95 * ms * cpus && sum < 1.2 * ms * cpus) }' "$work/intervals"
 collect --count --json -e page-faults,cycles -- true >"$work/json"
 check "--json: valid lines" node -e '
 	const lines = require("fs").readFileSync(process.argv[1], "utf8").trim().split("\n").map(JSON.parse);
@@ -51,10 +51,10 @@ fi
 collect --count -e '{task-clock,page-faults}' -o "$work/text" -- "$work/faults" 1000
 check "a group" awk '/page-faults/ { exit !($1 + 0 >= 1) }' "$work/text"
 # read apart, each of them would have run a little longer than the one before
-collect --count --csv -a -I 50 -e '{cpu-clock,page-faults,context-switches}' --duration 0.4 >"$work/text"
+collect --count --csv -a -I 50 -e '{cpu-clock,page-faults,context-switches}' --duration 1 >"$work/text"
 check "a group is read at once: all members ran for the same time" awk -F, '
 	{ time[$1] = time[$1] " " $6; if (!seen[$6 "," $1]++) distinct[$1]++ }
-	END { for (t in distinct) { nr++; print t, time[t]; bad += distinct[t] != 1 }; exit !(nr >= 5 && !bad) }' "$work/text"
+	END { for (t in distinct) { nr++; print t, time[t]; bad += distinct[t] != 1 }; exit !(nr >= 3 && !bad) }' "$work/text"
 sleep 5 &
 pid=$!
 check "-p with a duration" sh -c "collect --count -e task-clock -p $pid --duration 0.2 | grep -q 'task-clock'"

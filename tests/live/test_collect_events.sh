@@ -9,7 +9,7 @@ if ! can_sample; then
 fi
 shares=$work/shares
 gcc -O0 -g -o "$shares" "$TOP/samples/shares.c" -pthread
-script() { timeout 100 perf script -i - "$@" 2>/dev/null; }
+script() { timeout 300 perf script -i - "$@" 2>/dev/null; }
 
 # The shares of half, third and fifth among the samples that have one of them,
 # each within 4 standard errors of 50, 30 and 20 % (FUZZ more, in percent, for

@@ -6,7 +6,7 @@ if ! can_sample; then
 	skip "collect --follow: this user may not sample here"
 	exit 0
 fi
-script() { timeout 60 perf script -i - "$@" 2>/dev/null; }
+script() { timeout 300 perf script -i - "$@" 2>/dev/null; }
 chmod 755 "$work"
 cd "$work" || exit 2
 cp "$BIN/collect" tool
@@ -34,8 +34,7 @@ counts() { script -G -F pid,event <"$1" | awk '/task-clock/ { nr[$1]++ } END { f
 
 ./tool -F 499 -e task-clock,page-faults --follow fl-worker --call-graph fp -o data 2>err &
 recorder=$!
-sleep 0.4
-check "waits for the first" grep -q "waiting for a process named 'fl-worker'" err
+check "waits for the first" await grep -q "waiting for a process named 'fl-worker'" err
 ./fl-worker 0.4
 ./fl-worker 0.4 x
 sh -c 'exec ./fl-worker 0.4' # takes the name later than its pid

@@ -9,6 +9,9 @@ if [ "$(id -u)" != 0 ] || ! can_sample; then
 	exit 0
 fi
 paranoid=/proc/sys/kernel/perf_event_paranoid
+# it is one for the whole machine: not two of these tests at once
+exec 9<$paranoid
+flock 9
 before=$(cat $paranoid)
 trap 'echo $before >$paranoid; rm -rf "$work"' EXIT
 
@@ -22,7 +25,7 @@ int main(void) { volatile long n = 0; while (clock() < CLOCKS_PER_SEC * 6 / 10) 
 SPIN
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 tool=$work/tool
-script() { timeout 60 perf script -i - "$@" 2>/dev/null; }
+script() { timeout 300 perf script -i - "$@" 2>/dev/null; }
 nr_samples() { script -G -F tid <"$1" | grep -cE '^ *-?[0-9]+ *$'; }
 
 cd "$work" || exit 2

@@ -4,7 +4,7 @@
 
 shares=$work/shares
 gcc -O1 -g -o "$shares" "$TOP/samples/shares.c" -pthread
-script() { timeout 100 perf script -i - "$@" 2>/dev/null; }
+script() { timeout 300 perf script -i - "$@" 2>/dev/null; }
 sampled() { collect -q --sampler signal -o "$work/data" "$@" 2>"$work/err"; }
 
 # The time (sum of periods) of half, third and fifth within FUZZ percent of
@@ -38,7 +38,7 @@ check "forks: children are other processes" \
 sampled -F 250 -- sh -c "'$shares' spin 0.5; '$shares' spin 0.5"
 check "exec: programs of a script are sampled under their name" \
 	[ "$(script -G -F pid,comm <"$work/data" | awk '/shares/ { print $2 }' | sort -u | wc -l)" = 2 ]
-check "perf report reads it" timeout 60 perf report -i - --stdio <"$work/data"
+check "perf report reads it" timeout 300 perf report -i - --stdio <"$work/data"
 
 # what is lost, counted by signals that stand for several, is still the time
 sampled -F 999 -- "$shares" spin 1

@@ -23,7 +23,8 @@ said() { # PATTERN: within a while
 record() { # OPTION...: the last CPU goes, and is back
 	online "0-$last"
 	FAULT_PATH=/sys/devices/system/cpu/online FAULT_INSTEAD=$work/list LD_PRELOAD=$BUILD/fault/inject.so \
-		collect -a -e cpu-clock -o stream "$@" 2>err &
+		collect -a -e cpu-clock "$@" >stream 2>err &
+	await test -s stream
 	sleep 1.2
 	online $without
 	said "CPU $last went offline" && sleep 1
@@ -72,7 +73,8 @@ check "a CPU goes and comes back, two events: each sample has a stack" eval 'col
 # one that nobody knew of at the start is told
 online "0-$last"
 FAULT_PATH=/sys/devices/system/cpu/online FAULT_INSTEAD=$work/list LD_PRELOAD=$BUILD/fault/inject.so \
-	collect -a -e cpu-clock -F 99 -o stream 2>err &
+	collect -a -e cpu-clock -F 99 >stream 2>err &
+await test -s stream
 sleep 1
 online "0-$last,$((last + 1))"
 said "CPU $((last + 1)) came online and is not recorded" && kill -INT $!

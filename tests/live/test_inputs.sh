@@ -51,7 +51,7 @@ check "unresolved counts stacks with code of a stripped program: $(field unresol
 # ---- build-ids that come behind the maps: the file was written over since ----
 if command -v perf >/dev/null; then
 	cp "$BUILD/samples/busy" "$work/changed"
-	timeout 20 perf record -q -F 499 -e cpu-clock -g -o - -- "$work/changed" 1 2>/dev/null >"$work/late"
+	timeout 100 perf record -q -F 499 -e cpu-clock -g -o - -- "$work/changed" 1 2>/dev/null >"$work/late"
 	# PERF_RECORD_HEADER_BUILD_ID (tools/perf/util/event.h): pid, 20 bytes of
 	# build-id and 4 of padding, the path
 	perl -e '($id, $path) = @ARGV; $path .= "\0" x (8 - length($path) % 8);
@@ -67,7 +67,7 @@ if command -v perf >/dev/null; then
 		awk '/^ .*\/changed/ { exit !($1 == $2 && $1 != "0" && NF == 3) }' "$work/said"
 
 	# ---- the first event never happened ----
-	timeout 20 perf record -q -B -e alignment-faults -e cpu-clock -g -o "$work/rec" -- "$BUILD/samples/busy" 1 >/dev/null 2>&1
+	timeout 100 perf record -q -B -e alignment-faults -e cpu-clock -g -o "$work/rec" -- "$BUILD/samples/busy" 1 >/dev/null 2>&1
 	expect "an event without samples: the next is folded, and said" 0 \
 		"'cpu-clock' is folded: the first event of '.*' has no samples" \
 		bash -c "collapse '$work/rec' >'$work/folded'"
@@ -75,7 +75,7 @@ if command -v perf >/dev/null; then
 	check "all its samples are there" test "$(folded_sum <"$work/folded")" = \
 		"$(collapse -q --event cpu-clock "$work/rec" | folded_sum)"
 	# the first comes late: what was counted of the other is not added up
-	timeout 20 perf record -q -B -e major-faults -e cpu-clock -e context-switches/period=1/ -g -o "$work/rec" -- \
+	timeout 100 perf record -q -B -e major-faults -e cpu-clock -e context-switches/period=1/ -g -o "$work/rec" -- \
 		bash -c 'for i in 1 2 3 4 5 6 7 8 9; do :; done; sleep 0.1' >/dev/null 2>&1
 	for first in $(collapse -q --input-check "$work/rec" | awk '/^events:/ { on = 1; getline; next } !NF { on = 0 } on && $4 + 0 > 0 || on && $3 + 0 > 0 { print $1; exit }'); do
 		collapse -q "$work/rec" >"$work/folded"
@@ -91,12 +91,12 @@ if [ "$(id -u)" = 0 ]; then
 	head -c 8388608 /dev/zero >"$work/file"
 	# what is lost of switches is waits that never end: then once more
 	for try in 1 2 3; do
-		collect -q --off-cpu -a -m 2M -- sh -c "exec '$BUILD/samples/waits' 3 '$work/file' >'$work/truth'" |
-			collapse -q --off-cpu --split state >"$work/states"
+		collect -q --off-cpu -a -m 16M -o "$work/rec" -- sh -c "echo \$\$ >'$work/pid'; exec '$BUILD/samples/waits' 3 '$work/file' >'$work/truth'"
+		collapse -q --off-cpu --split state --pid "$(cat "$work/pid")" "$work/rec" >"$work/states"
 		[ "$(field lost "$work/states")" != "0 records" ] || break
 	done
 	if [ "$(field lost "$work/states")" = "0 records" ]; then
-		while read -r name waited; do
+		while read -r name waited _; do
 			ours=$(awk -v name="$name;" 'index($0, name) == 1 && !/\[runnable\]/ { sum += $NF } END { printf "%d", sum }' "$work/states")
 			# 2 points of the thread's 3 s
 			check "off-CPU of the machine: $name waited $waited us by its own clock, $ours us here" \

@@ -7,7 +7,7 @@ can_sample || { skip "live names: perf events are not permitted here"; exit 0; }
 chain=$work/chain
 gcc -O1 -fno-omit-frame-pointer -Wl,--build-id=0x$(head -c 20 /dev/urandom | od -An -v -tx1 | tr -d ' \n') \
 	-o "$chain" "$TOP/samples/chain.c"
-recorder() { timeout 30 collect -q -F 999 -p "$1" --call-graph fp --duration 0.6; }
+recorder() { timeout 100 collect -q -F 999 -p "$1" --call-graph fp --duration 0.6; }
 
 cp "$chain" "$work/gone"
 "$work/gone" 2 &
@@ -60,6 +60,6 @@ int main(void)
 }
 C
 gcc -O1 -g -fno-omit-frame-pointer -o "$work/clock" "$work/clock.c"
-timeout 30 collect -q -F 999 --duration 1 -- "$work/clock" | collapse -q --no-inline >"$work/folded"
+timeout 100 collect -q -F 999 --duration 1 -- "$work/clock" | collapse -q --no-inline >"$work/folded"
 check "B55 the vdso has names, and its callers" \
 	grep -qE '^clock;.*;main;ask;.*__vdso_clock_gettime' "$work/folded"

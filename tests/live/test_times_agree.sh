@@ -14,7 +14,7 @@ perf_record -m 16M -a -e sched:sched_switch -e sched:sched_waking -e sched:sched
 }
 # others on this machine may run the same program
 pid=$(head -n 1 "$work/out")
-timeout 100 perf sched timehist -i "$work/sched" >"$work/told" 2>/dev/null
+timeout 300 perf sched timehist -i "$work/sched" >"$work/told" 2>/dev/null
 if died $?; then
 	skip "times: perf sched dies of its own recording"
 	exit 0
@@ -59,7 +59,7 @@ timeout 60 perf trace record -B -N -m 4M -o "$work/calls" "$BUILD/samples/waits"
 	skip "times: perf trace cannot record here"
 	exit 0
 }
-timeout 100 perf trace -s -i "$work/calls" >"$work/summary" 2>&1
+timeout 300 perf trace -s -i "$work/calls" >"$work/summary" 2>&1
 if died $?; then
 	skip "times: perf trace dies of its own recording"
 	exit 0

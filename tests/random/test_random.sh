@@ -18,7 +18,7 @@ for ((seed = 1; seed <= SEEDS; seed++)); do
 		perf_runs=$((perf_runs + 1))
 		"$here/recording.pl" $seed "$work/rec" "$work/expected" no-exec
 		collapse -q --no-symbols --no-header "$work/rec" >"$work/got"
-		timeout 30 perf script --no-inline -F comm,event,ip,dso -i - <"$work/rec" 2>/dev/null |
+		timeout 300 perf script --no-inline -F comm,event,ip,dso -i - <"$work/rec" 2>/dev/null |
 			perl -wne 'sub flush { $n{join ";", $comm, reverse @f}++ if defined $comm && $event =~ /cpu-clock/; undef $comm; @f = () }
 				if (/^\s*$/) { flush() }
 				elsif (/^\t\s*([0-9a-f]+) .*\((.*)\)$/) { push @f, $2 =~ m{^\[unknown|^/tmp/perf-} ? "[unknown]" : $2 =~ s{.*/}{}r }

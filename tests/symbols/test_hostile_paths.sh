@@ -14,7 +14,7 @@ for path in "$work/fifo" "$work/loop" "$work/sparse" "$work/secret" "$work" /etc
 		$r->sample(tid => [7, 7], time => 3, ip => 0x400100, chain => ["user", 0x400200]);
 		$r->round; $r->write("recording")' "$path"
 	check "a mapping of ${path/#$work/.} gives no names, no wait, no memory" bash -c '
-		(ulimit -t 5; timeout 10 collapse -q --no-header recording) >out 2>err
+		(ulimit -t 5; timeout 60 collapse -q --no-header recording) >out 2>err
 		rc=$?; [ $rc -le 1 ] && grep -q "^job;.* 1$" out && ! grep -qE "secret_of_root|root:" out err'
 done
 
@@ -86,7 +86,7 @@ perl -I"$TOP/tests/lib" -MRecording -we '
 	$r->round; $r->write("recording")'
 map=/tmp/perf-4194001.map
 trap 'rm -rf "$work" "$map"' EXIT
-in_map() { timeout 10 collapse -q --no-header recording | grep -q compiled_code; }
+in_map() { timeout 60 collapse -q --no-header recording | grep -q compiled_code; }
 rm -rf "$map"
 printf '400000 1000 compiled_code\n' >map
 cp map "$map"

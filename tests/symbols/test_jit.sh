@@ -20,8 +20,9 @@ js='(JS|LazyCompile|Function):[~^*+]' # as node's versions call it
 cat >spin.js <<'JS'
 function hotLeaf(x) { let s = 0; for (let i = 0; i < 1000; i++) s += i * x % 7; return s; }
 function middleFn(x) { return hotLeaf(x) + hotLeaf(x + 1); }
-const end = Date.now() + 700; let t = 0;
-while (Date.now() < end) t += middleFn(t & 7);
+const cpu = () => process.cpuUsage().user / 1000;
+const end = cpu() + 700; let t = 0;
+while (cpu() < end) for (let i = 0; i < 1000; i++) t += middleFn(t & 7);
 JS
 if command -v node >/dev/null; then
 	collect -q -F 499 --call-graph fp -o map.data -- sh -c 'echo $$ >pid; exec "$@"' - node --perf-basic-prof --no-turbo-inlining spin.js >/dev/null 2>&1
@@ -58,7 +59,7 @@ public class Spin {
 	static long leaf(long x) { long s = 0; for (int i = 0; i < 1000; i++) s += i * x % 7; return s; }
 	static long middle(long x) { return leaf(x) + leaf(x + 1); }
 	public static void main(String[] a) throws Exception {
-		long t = 0, end = System.currentTimeMillis() + 60000;
+		long t = 0, end = System.currentTimeMillis() + 300000;
 		while (System.currentTimeMillis() < end) t += middle(t & 7);
 		System.out.println(t);
 	}
@@ -69,12 +70,12 @@ if command -v java >/dev/null && command -v jcmd >/dev/null; then
 	java -XX:+PreserveFramePointer -XX:CompileCommand=dontinline,Spin::leaf -XX:-UseOnStackReplacement \
 		Spin.java >/dev/null 2>&1 &
 	java=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		sleep 0.4
-		timeout 10 jcmd $java Compiler.perfmap >/dev/null 2>&1
-		grep -q 'Spin.middle' /tmp/perf-$java.map 2>/dev/null && break
-	done
-	collect -q -F 499 --call-graph fp --duration 0.5 -p $java -o java.data >/dev/null 2>&1
+	mapped() {
+		timeout 60 jcmd $java Compiler.perfmap >said 2>&1
+		grep -q 'Unknown diagnostic command' said || grep -q 'Spin.middle' /tmp/perf-$java.map
+	}
+	await mapped
+	collect -q -F 499 --call-graph fp --duration 1 -p $java -o java.data >/dev/null 2>&1
 	collapse java.data >java.folded 2>/dev/null
 	kill $java 2>/dev/null
 	wait $java 2>/dev/null
