@@ -205,6 +205,8 @@ static void take_comm(struct session *session, const struct record *record)
 		return;
 	}
 	thread = session_thread(session, pid, tid);
+	/* where another thread than the first executes, it takes over that one's id */
+	count_thread(thread);
 	thread->comm = strtab_id(&session->texts, comm.at, comm.size);
 	if (record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		maps_unref(thread->process->replaced);

@@ -35,6 +35,18 @@ check "totals in the headers add up" bash -c "collapse one | grep -qx '# lost: 6
 check "a file of the archive is read like any other" bash -c 'zstd -qdc one/*.zst | grep -v "^#" | awk "{ n += \$NF } END { exit n != 3000 }"'
 check "folded text compresses to under a third, with its header" \
 	bash -c 'packed=$(cat one/*.zst | wc -c); plain=$(zstd -qdc one/*.zst | wc -c); [ $((packed * 3)) -lt $plain ]'
+perl -I"$TOP/tests/lib" -MRecording -we '
+	my $r = Recording->new(pipe => 1);
+	$r->comm(10, 10, "go", 1e9);
+	$r->fork(10, 10, 11, 10, 1e9 + 1);
+	$r->exit(10, 10, 1e9 + 2);
+	$r->comm(10, 10, "next", 1e9 + 3, exec => 1);
+	$r->mmap2(10, 0x400000, 0x10000, 0, "/bin/next", 1e9 + 4);
+	$r->sample(tid => [10, 10], time => $_ * 1e9, chain => ["user", 0x400010]) for 2 .. 5;
+	$r->write("executed")'
+collapse -q --every 1s --archive threads <executed
+check "a program that another thread than the first one started keeps its name and maps" \
+	bash -c '[ $(ls threads/*.zst | wc -l) -ge 3 ] && collapse -q --no-header threads | cmp - <(collapse -q --no-header executed)'
 first=$(ls one/*.zst | head -n 1)
 stamp=$(basename "$first" | cut -c1-16)
 check "--until leaves later files out" bash -c "[ -z \"\$(collapse -q one --until $stamp 2>/dev/null)\" ]"

@@ -80,7 +80,7 @@ sub finish_round {
 
 # ---- the model ----
 
-my (%process, %replaced, %thread, %folded); # process: pid -> [maps]; thread: tid -> {pid, comm}
+my (%process, %replaced, %thread, %folded, @announced); # process: pid -> [maps]; thread: tid -> {pid, comm}
 my $next_pid = 100;
 my $kernel = 18446744071578845184; # 0xffffffff81000000
 my @paths = map { "/usr/lib/lib$_.so" } 'a' .. 'h';
@@ -143,6 +143,27 @@ sub sample {
 	$folded{join ';', $thread{$tid}{comm}, @frames}++;
 }
 
+# A process that begins while the recorder reads /proc is told of there too, with
+# a thread that it will have; without a time, in front of what the kernel tells.
+sub announce {
+	my ($pid, $parent, $tid) = @_;
+	my $trailer = pack 'LLQLLQ', 0, 0, 0, 0, 0, $ids[0];
+	for my $task ([$pid, $parent], [$tid, $pid]) {
+		my ($id, $of) = @$task;
+		print $out pack('LSS', 7, 0x2000, 8 + 24 + length $trailer), pack('LLLLQ', $pid, $of, $id, $of, 0), $trailer;
+		my $name = pack('LL', $pid, $id) . padded('early');
+		print $out pack('LSS', 3, 0, 8 + length($name) + length $trailer), $name, $trailer;
+	}
+	push @announced, [$tid, $pid];
+}
+# the kernel's record of such a thread, and its end
+sub begin_announced {
+	my ($tid, $pid) = @{shift @announced};
+	return unless $process{$pid} && $thread{$pid};
+	task(7, $pid, $pid, $tid, $pid);
+	$thread{$tid} = {pid => $pid, comm => $thread{$pid}{comm}};
+}
+
 mmap2(-1, $kernel, 0x1000000, $kernel, '[kernel.kallsyms]_text');
 start_process() for 1 .. 3;
 for (1 .. 400) {
@@ -156,9 +177,12 @@ for (1 .. 400) {
 		random_map($pid);
 	} elsif ($what < 78) { # fork: the child has copies of maps and comm
 		my $child = $next_pid++;
+		announce($child, $pid, $next_pid++) if chance(30);
 		$process{$child} = [@{$process{$pid}}];
 		$thread{$child} = {pid => $child, comm => $thread{$pid}{comm}};
 		task(7, $child, $pid, $child, $pid);
+	} elsif ($what < 83 && @announced) {
+		begin_announced();
 	} elsif ($what < 83) { # a new thread
 		my $tid = $next_pid++;
 		$thread{$tid} = {pid => $pid, comm => $thread{$pid}{comm}};
@@ -171,6 +195,11 @@ for (1 .. 400) {
 		comm($pid, $pid, $thread{$pid}{comm}, 1);
 		$now++;
 		random_map($pid) for 1 .. 2;
+	} elsif ($what < 92 && chance(30)) { # a thread ends
+		my ($tid) = grep { $thread{$_}{pid} != $_ } sort { $a <=> $b } keys %thread;
+		next unless $tid;
+		task(4, $thread{$tid}{pid}, $thread{$tid}{pid}, $tid, $tid);
+		delete $thread{$tid};
 	} elsif ($what < 92) { # a thread renames itself
 		my $tid = one_of(sort { $a <=> $b } keys %thread);
 		$thread{$tid}{comm} = 'worker-' . any(3);
