@@ -25,14 +25,14 @@ void frames_release(struct frames *frames)
 	*frames = (struct frames){0};
 }
 
-static void push(struct frames *frames, uint32_t place, uint64_t ip)
+static void push(struct frames *frames, struct spot spot, uint64_t ip)
 {
 	if (frames->nr == frames->capacity) {
 		frames->capacity = MAX_OF(frames->capacity * 2, (size_t)256);
 		frames->at = mem_resize(frames->at, frames->capacity, sizeof(*frames->at));
 		frames->ips = mem_resize(frames->ips, frames->capacity, sizeof(*frames->ips));
 	}
-	frames->at[frames->nr] = place;
+	frames->at[frames->nr] = spot;
 	frames->ips[frames->nr++] = ip;
 }
 
@@ -43,17 +43,16 @@ static void push_ip(struct frames *frames, const struct thread *thread, enum con
 {
 	push(frames,
 	     context == CONTEXT_KERNEL ?
-	             places_of_kernel(&frames->places, ip, is_return) :
-	             places_of_user(&frames->places, thread->process, ip, is_return),
+	             places_spot_of_kernel(&frames->places, ip, is_return) :
+	             places_spot_of_user(&frames->places, thread->process, ip, is_return),
 	     ip);
 }
 
 static void push_foreign(struct frames *frames, const char *name)
 {
-	push(frames,
-	     places_of_text(&frames->places, strtab_cstr(&frames->places.session->texts, name),
-	                    false),
-	     0);
+	uint32_t text = strtab_cstr(&frames->places.session->texts, name);
+
+	push(frames, (struct spot){.place = places_of_text(&frames->places, text, false)}, 0);
 }
 
 static enum context context_of_mode(uint16_t cpumode)

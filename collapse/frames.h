@@ -33,8 +33,8 @@ struct unwound {
 struct frames {
 	struct frames_options options;
 	struct places places;
-	uint32_t *at;  /* places of the sample at hand, innermost first */
-	uint64_t *ips; /* their addresses; 0 where a text stands for them */
+	struct spot *at; /* of the sample at hand, innermost first */
+	uint64_t *ips;   /* their addresses; 0 where a text stands for them */
 	size_t nr, capacity;
 	size_t nr_kernel; /* of these, the first */
 	uint64_t nr_markers_unknown;

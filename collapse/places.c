@@ -135,37 +135,106 @@ static uint32_t make_place(struct places *places, struct place *place, struct sy
 	return places_id(places, place);
 }
 
-uint32_t places_of_module(struct places *places, struct module *module, uint64_t off,
-                          bool is_return)
+/* off, is_return: see symbolize.h. */
+static struct spot spot_in(const struct places *places, struct module *module, uint64_t off,
+                           bool is_return)
 {
-	struct place place = {.module = module, .off = off, .is_kernel = is_kernel_code(module)};
-	unsigned block_bits = 0;
+	if (module->id < places->nr_modules && places->of_module[module->id])
+		return (struct spot){.place = places->of_module[module->id] - 1};
+	if (places->symbolizer)
+		return (struct spot){.module = module, .off = off - (is_return && off)};
+	return (struct spot){.module = module, .off = off, .is_return = is_return};
+}
+
+static uint32_t tag_of(const struct spot *spot)
+{
+	return (spot->module->id + 1) << 1 | spot->is_return;
+}
+
+static struct places_cached *cached_at(const struct places *places, const struct spot *spot)
+{
+	uint64_t block = places->symbolizer ? spot->off >> BLOCK_BITS : spot->off;
+
+	/* neighbours stand side by side: code that runs is no random choice */
+	return &places->cache[(block + tag_of(spot) * 0x9e3779b1u) & (CACHE_SIZE - 1)];
+}
+
+static bool is_of(const struct places_cached *cached, const struct spot *spot)
+{
+	return cached->tag == tag_of(spot) && spot->off - cached->start < cached->size;
+}
+
+static struct place place_of(const struct spot *spot)
+{
+	return (struct place){.module = spot->module,
+	                      .off = spot->off,
+	                      .is_return = spot->is_return,
+	                      .is_kernel = is_kernel_code(spot->module)};
+}
+
+uint32_t places_of_spot(struct places *places, const struct spot *spot)
+{
 	struct places_cached *cached;
 	struct symbol_span span;
-	uint32_t *whole = entry_of(&places->of_module, &places->nr_modules, module->id);
-	uint32_t tag;
+	struct place place;
 
-	if (*whole)
-		return *whole - 1;
-	if (places->symbolizer) {
-		block_bits = BLOCK_BITS;
-		place.off -= is_return && off;
-	} else {
-		place.is_return = is_return;
-	}
-	tag = (module->id + 1) << 1 | place.is_return;
-	/* neighbours stand side by side: code that runs is no random choice */
-	cached = &places->cache[((place.off >> block_bits) + tag * 0x9e3779b1u) & (CACHE_SIZE - 1)];
-	off = place.off;
-	if (cached->tag == tag && off - cached->start < cached->size)
+	if (!spot->module)
+		return spot->place;
+	cached = cached_at(places, spot);
+	if (is_of(cached, spot))
 		return cached->place;
+	place = place_of(spot);
 	cached->place = make_place(places, &place, &span);
-	cached->tag = tag;
+	cached->tag = tag_of(spot);
 	cached->start = span.start;
 	cached->size = (uint32_t)MIN_OF(span.end - span.start, (uint64_t)UINT32_MAX);
 	if (span.start == 0 && span.end == UINT64_MAX)
-		places->of_module[module->id] = cached->place + 1;
+		*entry_of(&places->of_module, &places->nr_modules, spot->module->id) =
+		        cached->place + 1;
 	return cached->place;
+}
+
+void places_fetch(const struct places *places, const struct spot *spot)
+{
+	if (spot->module)
+		__builtin_prefetch(cached_at(places, spot));
+}
+
+/* Where a place that is none of the cache is looked for first. */
+static uint32_t *slot_of(const struct places *places, const struct spot *spot)
+{
+	struct place place = place_of(spot);
+
+	return &places->slots[place_hash(&place) & (places->nr_slots - 1)];
+}
+
+void places_of_spots(struct places *places, struct spot *spots, size_t nr, uint32_t *out)
+{
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct places_cached *cached;
+
+		out[i] = spots[i].place;
+		if (!spots[i].module)
+			continue;
+		cached = cached_at(places, &spots[i]);
+		out[i] = cached->place;
+		if (is_of(cached, &spots[i]))
+			continue;
+		if (!places->symbolizer)
+			__builtin_prefetch(slot_of(places, &spots[i]), 1);
+		spots[nr_left] = spots[i];
+		spots[nr_left++].place = (uint32_t)i;
+	}
+	for (size_t i = 0; i < nr_left && !places->symbolizer; i++) {
+		uint32_t id = *slot_of(places, &spots[i]);
+
+		if (id)
+			__builtin_prefetch(&places->at[id - 1]);
+	}
+	for (size_t i = 0; i < nr_left; i++)
+		out[spots[i].place] = places_of_spot(places, &spots[i]);
 }
 
 /* What is mapped at the address, or NULL. */
@@ -182,19 +251,19 @@ static const struct map *map_at(struct places_mapped *last, const struct maps *m
 	return last->map.end ? &last->map : NULL;
 }
 
-uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return)
+struct spot places_spot_of_kernel(struct places *places, uint64_t ip, bool is_return)
 {
 	struct session *session = places->session;
 	/* the call that a return address follows may be the last of its function */
 	const struct map *map = map_at(&places->kernel, session->kernel, ip - is_return);
 
 	if (map && !map->module)
-		return places_of_text(places, map->name, true);
-	return places_of_module(places, map ? map->module : session_kernel_module(session), ip,
-	                        is_return);
+		return (struct spot){.place = places_of_text(places, map->name, true)};
+	return spot_in(places, map ? map->module : session_kernel_module(session), ip, is_return);
 }
 
-uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip, bool is_return)
+struct spot places_spot_of_user(struct places *places, struct process *process, uint64_t ip,
+                                bool is_return)
 {
 	const struct map *map = map_at(&places->user, process->maps, ip - is_return);
 	struct module *module;
@@ -207,9 +276,9 @@ uint32_t places_of_user(struct places *places, struct process *process, uint64_t
 		uint32_t text = session_jit_name(places->session, process, ip - is_return);
 
 		if (text != UINT32_MAX)
-			return places_of_text(places, text, false);
+			return (struct spot){.place = places_of_text(places, text, false)};
 	}
-	return places_of_module(places, module, map ? ip - map->start + map->pgoff : ip, is_return);
+	return spot_in(places, module, map ? ip - map->start + map->pgoff : ip, is_return);
 }
 
 const char *places_base_name(const char *path)

@@ -24,6 +24,14 @@ struct place {
 	uint64_t nr_samples; /* that were taken right here; counted by the user */
 };
 
+/* Where a frame is, before that is looked up. */
+struct spot {
+	struct module *module; /* NULL: the place is known */
+	uint64_t off;          /* in the module */
+	uint32_t place;
+	bool is_return; /* never with a symbolizer: the call is in front of off then */
+};
+
 /* What was found last for a block of a module. */
 struct places_cached {
 	uint64_t start; /* first offset of the place */
@@ -65,15 +73,20 @@ uint32_t places_id(struct places *places, const struct place *place);
 /* text: an id in the session's texts. */
 uint32_t places_of_text(struct places *places, uint32_t text, bool is_kernel);
 
-/* off, is_return: see symbolize.h. */
-uint32_t places_of_module(struct places *places, struct module *module, uint64_t off,
-                          bool is_return);
-
 /* Of a kernel address, a return address or not, with the maps as they are now. */
-uint32_t places_of_kernel(struct places *places, uint64_t ip, bool is_return);
+struct spot places_spot_of_kernel(struct places *places, uint64_t ip, bool is_return);
 
-uint32_t places_of_user(struct places *places, struct process *process, uint64_t ip,
-                        bool is_return);
+struct spot places_spot_of_user(struct places *places, struct process *process, uint64_t ip,
+                                bool is_return);
+
+uint32_t places_of_spot(struct places *places, const struct spot *spot);
+
+/*
+ * The same for many: what all of them need comes from memory together. The
+ * spots are used up. places_fetch() some time before helps.
+ */
+void places_of_spots(struct places *places, struct spot *spots, size_t nr, uint32_t *out);
+void places_fetch(const struct places *places, const struct spot *spot);
 
 /* A place without symbols: "libc.so.6+0x1234", "[unknown]", the text. */
 void places_describe(const struct places *places, const struct place *place, struct buf *out);

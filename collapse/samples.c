@@ -94,9 +94,10 @@ void samples_print(struct samples_printer *printer, struct stacks *stacks,
 		              sample->time % 1000000000);
 	output_printf(out, "%" PRIu64 " %s:\n", sample->period, event->name);
 	for (size_t i = 0; i < stacks->frames.nr; i++) {
-		const struct buf *text = text_of(printer, stacks, stacks->frames.at[i]);
+		uint32_t id = places_of_spot(&stacks->frames.places, &stacks->frames.at[i]);
+		const struct buf *text = text_of(printer, stacks, id);
 		const char *at = text->at, *end = text->at + text->size;
-		const struct place *place = &stacks->frames.places.at[stacks->frames.at[i]];
+		const struct place *place = &stacks->frames.places.at[id];
 		/* as perf does: of call chains the offset in the file, else the address */
 		uint64_t address =
 		        place->module && sample->has_chain ? place->off : stacks->frames.ips[i];

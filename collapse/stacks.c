@@ -22,6 +22,7 @@ void stacks_release(struct stacks *stacks)
 	free(stacks->entries);
 	free(stacks->slots);
 	free(stacks->pool);
+	free(stacks->spots);
 	*stacks = (struct stacks){0};
 }
 
@@ -127,47 +128,61 @@ static size_t number_of_run(struct stacks *stacks, size_t nr)
 	return (size_t)(entry_of_run(stacks, run, nr, hash_of_run(run, nr)) - stacks->entries) + 1;
 }
 
-/* Makes room for a run, behind those that wait. */
-static uint32_t *reserve_run(struct stacks *stacks, size_t nr)
+/* Makes room for words behind what the pool holds for good. */
+static uint32_t *reserve(struct stacks *stacks, size_t nr)
 {
-	size_t size = stacks->pool_size + stacks->pending_size;
-
-	if (stacks->pool_capacity - size < nr) {
-		stacks->pool_capacity = MAX_OF(stacks->pool_capacity * 2, size + nr + 4096);
+	if (stacks->pool_capacity - stacks->pool_size < nr) {
+		stacks->pool_capacity =
+		        MAX_OF(stacks->pool_capacity * 2, stacks->pool_size + nr + 4096);
 		stacks->pool =
 		        mem_resize(stacks->pool, stacks->pool_capacity, sizeof(*stacks->pool));
 	}
-	return stacks->pool + size;
+	return stacks->pool + stacks->pool_size;
+}
+
+/* The places of all spots that wait, as runs behind what the pool holds for good. */
+static void place_spots(struct stacks *stacks)
+{
+	places_of_spots(&stacks->frames.places, stacks->spots, stacks->nr_spots,
+	                reserve(stacks, stacks->nr_spots));
+	stacks->nr_spots = 0;
 }
 
 /*
  * Each look goes where no other went of late, so that it would wait for memory
- * three times; what is asked for early for many comes for all at once.
+ * again and again; what is asked for early for many comes for all at once.
  */
 void stacks_settle(struct stacks *stacks)
 {
 	const size_t mask = stacks->nr_slots - 1, nr = stacks->nr_pending;
+	struct stacks_pending *pending = stacks->pending;
 	size_t first = stacks->pool_size;
 
+	place_spots(stacks);
 	for (size_t i = 0; i < nr; i++) {
-		const struct stacks_slot *slot = &stacks->slots[stacks->pending[i].hash & mask];
+		pending[i].hash = hash_of_run(stacks->pool + first, pending[i].nr);
+		__builtin_prefetch(&stacks->slots[pending[i].hash & mask], 1);
+		first += pending[i].nr;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		const struct stacks_slot *slot = &stacks->slots[pending[i].hash & mask];
 
 		if (slot->entry)
 			__builtin_prefetch(&stacks->entries[slot->entry - 1], 1);
 	}
 	for (size_t i = 0; i < nr; i++) {
-		const struct stacks_slot *slot = &stacks->slots[stacks->pending[i].hash & mask];
+		const struct stacks_slot *slot = &stacks->slots[pending[i].hash & mask];
 
 		if (slot->entry)
 			__builtin_prefetch(&stacks->pool[stacks->entries[slot->entry - 1].first]);
 	}
+	first = stacks->pool_size;
 	for (size_t i = 0; i < nr; i++) {
-		const struct stacks_pending *p = &stacks->pending[i];
-
-		entry_of_run(stacks, stacks->pool + first, p->nr, p->hash)->weight += p->weight;
-		first += p->nr;
+		entry_of_run(stacks, stacks->pool + first, pending[i].nr, pending[i].hash)
+		        ->weight += pending[i].weight;
+		first += pending[i].nr;
 	}
-	stacks->nr_pending = stacks->pending_size = 0;
+	stacks->nr_pending = 0;
 }
 
 /* The system call that a sample tells of, as the frame inside all others; or UINT32_MAX. */
@@ -195,64 +210,87 @@ static uint32_t place_of_call(struct stacks *stacks, const struct event *event,
 	return place;
 }
 
-/* At most STACKS_ROOTS_MAX; returns how many. */
-static size_t put_roots(struct stacks *stacks, const struct sample *sample,
-                        const struct thread *thread, uint32_t *run)
+static uint32_t place_of_root(struct stacks *stacks, size_t root, const struct sample *sample,
+                              const struct thread *thread)
 {
-	for (size_t i = 0; i < stacks->options.nr_roots; i++)
-		run[i] = places_of_text(&stacks->frames.places,
-		                        root_text(stacks, stacks->options.roots[i], sample, thread),
-		                        false);
-	return stacks->options.nr_roots;
+	return places_of_text(&stacks->frames.places,
+	                      root_text(stacks, stacks->options.roots[root], sample, thread),
+	                      false);
 }
 
 size_t stacks_enter_text(struct stacks *stacks, const struct sample *sample,
                          const struct thread *thread, const char *text)
 {
 	uint32_t *run;
-	size_t nr;
+	size_t nr = 0;
 
 	stacks_settle(stacks);
-	run = reserve_run(stacks, STACKS_ROOTS_MAX + 1);
-	nr = put_roots(stacks, sample, thread, run);
+	run = reserve(stacks, STACKS_ROOTS_MAX + 1);
+	for (; nr < stacks->options.nr_roots; nr++)
+		run[nr] = place_of_root(stacks, nr, sample, thread);
 	run[nr++] = places_of_text(&stacks->frames.places,
 	                           strtab_cstr(&stacks->session->texts, text), false);
 	return number_of_run(stacks, nr);
+}
+
+static void add_spot(struct stacks *stacks, struct spot spot)
+{
+	/* a process that still runs is asked for its files at once */
+	if (stacks->frames.places.is_live)
+		spot = (struct spot){.place = places_of_spot(&stacks->frames.places, &spot)};
+	else
+		places_fetch(&stacks->frames.places, &spot);
+	stacks->spots[stacks->nr_spots++] = spot;
+}
+
+static void add_place(struct stacks *stacks, uint32_t place)
+{
+	stacks->spots[stacks->nr_spots++] = (struct spot){.place = place};
+}
+
+static void add_text(struct stacks *stacks, uint32_t text)
+{
+	add_place(stacks, places_of_text(&stacks->frames.places, text, false));
 }
 
 /* Puts the sample's run behind those that wait; its length, 0 = left out by options.only. */
 static size_t put_run(struct stacks *stacks, const struct event *event, const struct sample *sample,
                       const struct thread *thread)
 {
-	struct session *session = stacks->session;
-	uint32_t *run;
-	size_t nr = 0;
+	struct frames *frames = &stacks->frames;
+	size_t first = stacks->nr_spots, most;
 	uint32_t call;
 	bool is_truncated;
 
-	if (!frames_resolve(&stacks->frames, event, sample, thread, &is_truncated))
+	if (!frames_resolve(frames, event, sample, thread, &is_truncated))
 		return 0;
 	call = place_of_call(stacks, event, sample);
-	run = reserve_run(stacks, stacks->frames.nr + STACKS_ROOTS_MAX + 4);
+	most = first + frames->nr + STACKS_ROOTS_MAX + 4;
+	if (most > stacks->spots_capacity) {
+		stacks->spots_capacity = most * 2;
+		stacks->spots = mem_resize(stacks->spots, most * 2, sizeof(*stacks->spots));
+	}
 	if (stacks->options.event_root)
-		run[nr++] = places_of_text(&stacks->frames.places,
-		                           strtab_cstr(&session->texts, event->name), false);
-	nr += put_roots(stacks, sample, thread, run + nr);
+		add_text(stacks, strtab_cstr(&stacks->session->texts, event->name));
+	for (size_t i = 0; i < stacks->options.nr_roots; i++)
+		add_place(stacks, place_of_root(stacks, i, sample, thread));
 	if (is_truncated) {
 		stacks->nr_truncated++;
-		run[nr++] = places_of_text(&stacks->frames.places, stacks->text_truncated, false);
+		add_text(stacks, stacks->text_truncated);
 	}
-	if (!stacks->frames.nr) {
+	if (!frames->nr) {
 		stacks->nr_no_stack++;
-		run[nr++] = places_of_text(&stacks->frames.places, stacks->text_no_stack, false);
+		add_text(stacks, stacks->text_no_stack);
 	} else if (stacks->options.tally) {
-		stacks->frames.places.at[stacks->frames.at[0]].nr_samples++;
+		uint32_t innermost = places_of_spot(&frames->places, &frames->at[0]);
+
+		frames->places.at[innermost].nr_samples++;
 	}
-	for (size_t i = stacks->frames.nr; i-- > 0;)
-		run[nr++] = stacks->frames.at[i];
+	for (size_t i = frames->nr; i-- > 0;)
+		add_spot(stacks, frames->at[i]);
 	if (call != UINT32_MAX)
-		run[nr++] = call;
-	return nr;
+		add_place(stacks, call);
+	return stacks->nr_spots - first;
 }
 
 size_t stacks_enter(struct stacks *stacks, const struct event *event, const struct sample *sample,
@@ -262,6 +300,7 @@ size_t stacks_enter(struct stacks *stacks, const struct event *event, const stru
 
 	stacks_settle(stacks);
 	nr = put_run(stacks, event, sample, thread);
+	place_spots(stacks);
 	return nr ? number_of_run(stacks, nr) : 0;
 }
 
@@ -277,19 +316,14 @@ int stacks_sample(struct stacks *stacks, const struct event *event, const struct
                   const struct thread *thread, weight_fx weight)
 {
 	size_t nr = put_run(stacks, event, sample, thread);
-	uint32_t hash;
 
 	if (!nr)
 		return 0;
-	if (!weight_add(&stacks->total, weight))
-		return -1;
-	hash = hash_of_run(stacks->pool + stacks->pool_size + stacks->pending_size, nr);
-	__builtin_prefetch(&stacks->slots[hash & (stacks->nr_slots - 1)], 1);
-	stacks->pending[stacks->nr_pending++] = (struct stacks_pending){weight, (uint32_t)nr, hash};
-	stacks->pending_size += nr;
-	if (stacks->nr_pending == STACKS_BATCH)
+	stacks->pending[stacks->nr_pending++] =
+	        (struct stacks_pending){.weight = weight, .nr = (uint32_t)nr};
+	if (stacks->nr_pending == STACKS_BATCH || stacks->nr_spots >= STACKS_BATCH_SPOTS)
 		stacks_settle(stacks);
-	return 1;
+	return weight_add(&stacks->total, weight) ? 1 : -1;
 }
 
 size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
@@ -298,7 +332,7 @@ size_t stacks_extend(struct stacks *stacks, size_t entry, const char *text)
 	uint32_t *run;
 
 	stacks_settle(stacks);
-	run = reserve_run(stacks, (size_t)base.nr + 1);
+	run = reserve(stacks, (size_t)base.nr + 1);
 	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
 	run[base.nr] = places_of_text(&stacks->frames.places,
 	                              strtab_cstr(&stacks->session->texts, text), false);
@@ -315,7 +349,7 @@ size_t stacks_join(struct stacks *stacks, size_t entry, size_t waker)
 		stacks->place_waker = places_of_text(
 		        &stacks->frames.places, strtab_cstr(&stacks->session->texts, "--"), false);
 	stacks_settle(stacks);
-	run = reserve_run(stacks, (size_t)base.nr + 1 + other.nr);
+	run = reserve(stacks, (size_t)base.nr + 1 + other.nr);
 	memcpy(run, stacks->pool + base.first, base.nr * sizeof(*run));
 	run[nr++] = stacks->place_waker;
 	for (uint32_t i = other.nr; i-- > 0;)

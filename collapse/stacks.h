@@ -53,10 +53,12 @@ struct stacks_slot {
 /* A sample that is counted when its place in the tables has come from memory. */
 struct stacks_pending {
 	weight_fx weight;
-	uint32_t nr, hash; /* of its run; the runs stand one behind the other in the pool */
+	uint32_t nr, hash; /* of its run */
 };
 
-#define STACKS_BATCH 64
+/* So many wait at most; the first caches hold their frames. */
+#define STACKS_BATCH       64
+#define STACKS_BATCH_SPOTS 512
 
 struct stacks {
 	struct session *session; /* borrowed */
@@ -73,7 +75,9 @@ struct stacks {
 	weight_fx total;
 
 	struct stacks_pending pending[STACKS_BATCH];
-	size_t nr_pending, pending_size; /* their runs: words in the pool, behind its end */
+	size_t nr_pending;
+	struct spot *spots; /* their runs, one behind the other */
+	size_t nr_spots, spots_capacity;
 
 	uint32_t text_no_stack, text_truncated;
 	uint32_t place_waker; /* of the frame "--"; UINT32_MAX while there is none */

@@ -96,6 +96,47 @@ static char *name_of_attr(const struct perf_event_attr *attr)
 	return mem_printf("%s%s", base, modifier);
 }
 
+static int32_t nr_fields(uint32_t sample_type, uint32_t fields)
+{
+	return __builtin_popcountll(sample_type & fields);
+}
+
+/*
+ * Where the id stands (linux/perf_event.h, PERF_RECORD_SAMPLE and struct
+ * sample_id). With IDENTIFIER it has a place of its own; otherwise all events
+ * of a recording must share the fields in front of it, so any will do.
+ */
+static int32_t id_offset(uint32_t sample_type, bool is_sample)
+{
+	if (sample_type & PERF_SAMPLE_IDENTIFIER)
+		return is_sample ? PERFREC_HEADER_SIZE : -8;
+	if (!(sample_type & PERF_SAMPLE_ID))
+		return 0;
+	if (is_sample)
+		return PERFREC_HEADER_SIZE +
+		       8 * nr_fields(sample_type, PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+		                                          PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
+	return -8 - 8 * nr_fields(sample_type, PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
+}
+
+static int32_t time_offset(uint32_t sample_type, bool is_sample)
+{
+	if (!(sample_type & PERF_SAMPLE_TIME))
+		return 0;
+	if (is_sample)
+		return PERFREC_HEADER_SIZE +
+		       8 * nr_fields(sample_type,
+		                     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID);
+	return -8 - 8 * nr_fields(sample_type, PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
+	                                               PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+}
+
+static struct event_offsets offsets_of(const struct perf_event_attr *attr, bool is_sample)
+{
+	return (struct event_offsets){id_offset(attr->sample_type, is_sample),
+	                              time_offset(attr->sample_type, is_sample)};
+}
+
 struct event *events_add(struct events *events, const uint8_t *attr, size_t size, bool swap)
 {
 	struct perf_event_attr decoded;
@@ -105,6 +146,8 @@ struct event *events_add(struct events *events, const uint8_t *attr, size_t size
 		return NULL;
 	event = mem_zalloc(sizeof(*event));
 	event->attr = decoded;
+	event->of_sample = offsets_of(&decoded, true);
+	event->of_other = offsets_of(&decoded, false);
 	event->index = (uint32_t)events->nr;
 	event->name = name_of_attr(&event->attr);
 	MEM_GROW(events->at, events->nr, events->capacity);
@@ -218,41 +261,6 @@ static bool word_at(const uint8_t *at, uint32_t size, int64_t offset, bool swap,
 	return true;
 }
 
-static int nr_fields(uint64_t sample_type, uint64_t fields)
-{
-	return __builtin_popcountll(sample_type & fields);
-}
-
-/*
- * Where the id stands (linux/perf_event.h, PERF_RECORD_SAMPLE and struct
- * sample_id). With IDENTIFIER it has a place of its own; otherwise all events
- * of a recording must share the fields in front of it, so any will do.
- */
-static int64_t id_offset(uint64_t sample_type, bool is_sample)
-{
-	if (sample_type & PERF_SAMPLE_IDENTIFIER)
-		return is_sample ? PERFREC_HEADER_SIZE : -8;
-	if (!(sample_type & PERF_SAMPLE_ID))
-		return 0;
-	if (is_sample)
-		return PERFREC_HEADER_SIZE +
-		       8 * nr_fields(sample_type, PERF_SAMPLE_IP | PERF_SAMPLE_TID |
-		                                          PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR);
-	return -8 - 8 * nr_fields(sample_type, PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU);
-}
-
-static int64_t time_offset(uint64_t sample_type, bool is_sample)
-{
-	if (!(sample_type & PERF_SAMPLE_TIME))
-		return 0;
-	if (is_sample)
-		return PERFREC_HEADER_SIZE +
-		       8 * nr_fields(sample_type,
-		                     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID);
-	return -8 - 8 * nr_fields(sample_type, PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
-	                                               PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
-}
-
 struct event *events_of_record(struct events *events, const uint8_t *at, uint32_t size,
                                uint32_t type, bool swap, uint64_t *time)
 {
@@ -268,7 +276,7 @@ struct event *events_of_record(struct events *events, const uint8_t *at, uint32_
 	if (!is_sample && (!event->attr.sample_id_all ||
 	                   size < PERFREC_HEADER_SIZE + perfrec_trailer_size(&event->attr)))
 		return event;
-	offset = id_offset(event->attr.sample_type, is_sample);
+	offset = is_sample ? event->of_sample.id : event->of_other.id;
 	if (offset && events->nr_ids && word_at(at, size, offset, swap, &id)) {
 		struct event *found = events_by_id(events, id);
 
@@ -278,7 +286,7 @@ struct event *events_of_record(struct events *events, const uint8_t *at, uint32_
 		else if (is_sample && events->nr > 1 && id)
 			return NULL;
 	}
-	offset = time_offset(event->attr.sample_type, is_sample);
+	offset = is_sample ? event->of_sample.time : event->of_other.time;
 	if (offset)
 		word_at(at, size, offset, swap, time);
 	return event;

@@ -13,9 +13,15 @@
 #include "share/compat.h"
 #include "share/perfrec.h"
 
+/* Where a record tells which event it is of, and when: below 0 from its end; 0 = nowhere. */
+struct event_offsets {
+	int32_t id, time;
+};
+
 struct event {
 	uint32_t index; /* in order of appearance */
 	struct perf_event_attr attr;
+	struct event_offsets of_sample, of_other; /* in its records */
 	char *name; /* as the recorder called it, else made from attr; never NULL */
 	bool is_named;
 	bool is_selected;                           /* to be folded; set by whoever chooses */
