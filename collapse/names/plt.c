@@ -27,6 +27,31 @@ static int by_vaddr(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+/*
+ * How many relocations at the begin of the section are relative, which name
+ * nothing: DT_RELACOUNT (elf.h), as linkers sort them. Large programs have
+ * a million.
+ */
+static size_t nr_relative(struct elffile *file, const struct elf_section *section)
+{
+	struct slice dynamic = elffile_section_data(file, ".dynamic");
+	size_t count = 0;
+	bool is_this = false;
+
+	for (size_t at = 0; dynamic.size - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
+		Elf64_Dyn entry;
+
+		memcpy(&entry, dynamic.at + at, sizeof(entry));
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_RELA)
+			is_this = entry.d_un.d_ptr == section->vaddr;
+		else if (entry.d_tag == DT_RELACOUNT)
+			count = entry.d_un.d_val;
+	}
+	return is_this ? count : 0;
+}
+
 /* The slots that one section of relocations fills with addresses of functions. */
 static void read_relocations(struct slots *slots, struct elffile *file, struct elf_section *section)
 {
@@ -44,7 +69,7 @@ static void read_relocations(struct slots *slots, struct elffile *file, struct e
 	slots->names = elffile_data(file, &file->sections[table->link]);
 	if (!slots->names.size || slots->names.at[slots->names.size - 1])
 		return;
-	for (size_t i = 0; i < nr && slots->nr < MAX_STUBS; i++) {
+	for (size_t i = nr_relative(file, section); i < nr && slots->nr < MAX_STUBS; i++) {
 		Elf64_Rela rela;
 		struct elf_symbol symbol;
 		uint64_t type;
