@@ -14,7 +14,7 @@
  *   javacore      '3XMTHREADINFO "NAME" ..., state:S', "4XESTACKTRACE at ...",
  *                 "4XENATIVESTACK NAME+0xOFF (...)"; Eclipse OpenJ9
  *                 documentation, Java dump, THREADS
- *   faulthandler  "Thread 0xID (most recent call first):",
+ *   faulthandler  "Thread 0xID [NAME] (most recent call first):",
  *                 '  File "PATH", line N in NAME'; Python library reference
  *   goroutines    "goroutine N [STATE]:", "NAME(ARGS)", "\tFILE:LINE"; Go runtime
  *   exceptions    "EXCEPTION: text", "\tat CLASS.METHOD(FILE:LINE)" in logs
@@ -37,9 +37,11 @@ struct threads {
 	struct callers outer; /* of the exception that another one caused */
 	struct buf name;
 	bool is_in_thread, is_too_large;
-	bool is_left_out; /* --value asks for another state */
-	bool is_dumped;   /* jstack: of jcmd Thread.dump_to_file */
-	bool is_repeated; /* javacore: the current thread comes again among all */
+	bool is_left_out;  /* --value asks for another state */
+	bool is_dumped;    /* jstack: of jcmd Thread.dump_to_file */
+	bool counts_empty; /* a heading stands for a thread even where no frame follows */
+	size_t suppressed; /* exceptions: indent of what an exception suppressed, or 0 */
+	bool is_repeated;  /* javacore: the current thread comes again among all */
 	bool has_java_frames;
 };
 
@@ -53,7 +55,7 @@ static void end_thread(struct threads *t)
 	if (t->is_in_thread && t->is_left_out) {
 		t->report->nr_left_out++;
 		t->report->left_out = "threads in other states";
-	} else if (t->is_in_thread && (t->callers.nr || t->name.size)) {
+	} else if (t->is_in_thread && (t->callers.nr || t->name.size || t->counts_empty)) {
 		if (t->options->by_comm && t->name.size)
 			node = folder_child(folder, node,
 			                    folder_name(folder, t->name.at, t->name.size));
@@ -64,7 +66,7 @@ static void end_thread(struct threads *t)
 		t->is_too_large =
 		        !format_count(folder, node, weight_from_u64(1), t->report, t->err);
 	}
-	t->is_in_thread = t->is_left_out = t->has_java_frames = false;
+	t->is_in_thread = t->is_left_out = t->has_java_frames = t->counts_empty = false;
 	callers_reset(&t->callers);
 }
 
@@ -404,8 +406,15 @@ static int detect_exceptions(struct slice head, bool is_all UNUSED)
 static void line_exceptions(struct threads *t, struct slice line)
 {
 	struct slice text = slice_trim(line);
+	size_t indent = (size_t)(text.at - line.at);
 
-	if (slice_starts(text, "at ")) {
+	if (t->suppressed && text.size && indent < t->suppressed)
+		t->suppressed = 0;
+	if (t->suppressed)
+		return;
+	if (slice_starts(text, "Suppressed: ") && indent) {
+		t->suppressed = indent; /* it happened on the way out of the exception */
+	} else if (slice_starts(text, "at ")) {
 		add_java_frame(t, slice_from(text, 3));
 	} else if (slice_starts(text, "Caused by:")) {
 		struct callers swap = t->outer;
@@ -439,26 +448,40 @@ static int detect_faulthandler(struct slice head, bool is_all UNUSED)
 	return head_has(head, "(most recent call first):") && head_has(head, "  File \"") ? 95 : 0;
 }
 
+/* "Thread 0x7f12 [NAME] (most recent ...", as Python 3.14 has it */
+static struct slice bracketed(struct slice s)
+{
+	size_t open = slice_find(s, " [");
+	struct slice name = slice_from(s, open + 2);
+
+	name.size = MIN_OF(name.size, slice_find(name, "] ("));
+	return open < s.size ? name : (struct slice){"", 0};
+}
+
 static void line_faulthandler(struct threads *t, struct slice line)
 {
 	struct slice text = slice_trim(line), path, name;
 	struct buf frame = {0};
 	size_t in;
 
-	if (slice_ends(text, "(most recent call first):")) {
-		begin_thread(t, (struct slice){"", 0});
+	if (slice_ends(text, "(most recent call first):") &&
+	    slice_find(text, "'s C ") == text.size) {
+		begin_thread(t, bracketed(text));
+		t->counts_empty = true;
 		return;
 	}
 	if (!slice_starts(text, "File \"")) {
-		end_thread(t);
+		if (!slice_equals(text, "...")) /* of more than 100 */
+			end_thread(t);
 		return;
 	}
 	path = slice_from(text, 6);
 	path.size = slice_find(path, "\"");
+	text = slice_from(text, 6 + path.size + 1); /* ", line N in NAME" */
 	in = slice_find(text, " in ");
 	name = slice_from(text, in + 4);
-	text = slice_from(text, slice_find(text, ", line ") + 7);
-	text.size = slice_find(text, " in ");
+	text.size = in;
+	text = slice_from(text, 7);
 	buf_add(&frame, path.at, path.size);
 	buf_char(&frame, ':');
 	buf_add(&frame, text.at, text.size);
@@ -485,6 +508,7 @@ static void line_goroutines(struct threads *t, struct slice line)
 
 	if (slice_starts(text, "goroutine ") && slice_ends(text, "]:")) {
 		begin_thread(t, (struct slice){"", 0});
+		t->counts_empty = true;
 		return;
 	}
 	if (!text.size) {
@@ -496,6 +520,8 @@ static void line_goroutines(struct threads *t, struct slice line)
 		return;
 	if (slice_starts(text, "created by "))
 		text = slice_from(text, 11);
+	else if (!slice_ends(text, ")"))
+		return; /* "exit status 2", "...additional frames elided..." */
 	if (slice_find(text, " in goroutine ") < text.size)
 		text.size = slice_find(text, " in goroutine ");
 	for (open = text.size; open && text.at[open - 1] != '('; open--)
