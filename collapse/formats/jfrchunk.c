@@ -416,7 +416,7 @@ int jfr_chunk_open(struct jfr_chunk *chunk, struct slice bytes, size_t *size, st
 	struct jfr_cursor c = {(const uint8_t *)bytes.at,
 	                       (const uint8_t *)bytes.at + MIN_OF(bytes.size, JFR_HEADER_SIZE),
 	                       false};
-	uint64_t major, chunk_size, pools, metadata;
+	uint64_t major, minor, chunk_size, pools, metadata;
 
 	*chunk = (struct jfr_chunk){0};
 	*size = 0;
@@ -426,12 +426,16 @@ int jfr_chunk_open(struct jfr_chunk *chunk, struct slice bytes, size_t *size, st
 		               "should begin");
 	c.at += 4;
 	major = big_endian(&c, 2);
-	big_endian(&c, 2);
-	if (major < 1 || major > 2)
+	minor = big_endian(&c, 2);
+	if (!major)
 		return err_set(err,
-		               "this is JFR of version %llu, written by a JVM before JDK 9; "
-		               "versions 1 and 2 are read",
-		               (unsigned long long)major);
+		               "this is JFR of version 0.%llu, written by a JVM before JDK 9; "
+		               "versions 1 and 2 are read: record with JDK 8u262 or later, or see "
+		               "this one with JDK Mission Control",
+		               (unsigned long long)minor);
+	if (major > 2)
+		return err_set(err, "this is JFR of version %llu.%llu; versions 1 and 2 are read",
+		               (unsigned long long)major, (unsigned long long)minor);
 	chunk_size = big_endian(&c, 8);
 	pools = big_endian(&c, 8);
 	metadata = big_endian(&c, 8);

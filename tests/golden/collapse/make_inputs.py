@@ -343,6 +343,7 @@ def jfr(is_rich=False):
 
 case('jfr', jfr())
 case('jfr-lock', jfr() + b'FLR\0cut', '--value lock --by comm --by tid')
+case('jfr-old', b'FLR\0' + struct.pack('>HH', 0, 9) + bytes(80))
 case('jfr-wall', jfr(True))
 case('jfr-cpu', jfr(True), '--value cpu')
 case('jfr-cpu-time', jfr(True), '--value cpu-time')
