@@ -55,6 +55,23 @@ Test(ranges, nested_and_overlapping)
 	check_ranges("none", NULL, 0, in_nested, 1);
 }
 
+Test(ranges, appended)
+{
+	static const struct range in[] = {
+	        {10, 0, 0, 0}, {20, 0, 1, 0}, {20, 0, 2, 0}, {30, 0, RANGES_NONE, 0}};
+	static const struct want want[] = {{9, RANGES_NONE}, {10, 0}, {19, 0},
+	                                   {20, 2},          {29, 2}, {30, RANGES_NONE}};
+	struct ranges ranges = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(in); i++)
+		ranges_append(&ranges, in[i].start, in[i].value);
+	ranges_finish(&ranges);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
+		cr_assert(ranges_find(&ranges, want[i].address) == want[i].value, "at %llu",
+		          (unsigned long long)want[i].address);
+	ranges_release(&ranges);
+}
+
 /* Any ranges: what the table says is what a search of all ranges says. */
 Test(ranges, as_a_plain_search)
 {
@@ -164,6 +181,9 @@ static const char list[] = "0000000000000000 A fixed_percpu_data\n"
                            "ffffffff81000020 T do_sys_x\n"
                            "ffffffff81000040 D some_data\n"
                            "ffffffffc0000100 t in_module\t[mod]\n"
+                           "ffffffff81000050 D data_too\n"
+                           "ffffffff81000050 W function_too\n"
+                           "ffffffff81000050 t function_of_two\t[mod]\n"
                            "ffffffffc0000000 t first\t[mod]\n";
 
 Test(kallsyms, names)
@@ -176,6 +196,7 @@ Test(kallsyms, names)
 	check_name("local", symtab, 0xffffffff8100001f, "helper");
 	check_name("fewer underscores", symtab, 0xffffffff81000020, "do_sys_x");
 	check_name("data is no code", symtab, 0xffffffff81000044, "");
+	check_name("data at the same place", symtab, 0xffffffff81000050, "function_of_two");
 	check_name("unsorted, of a module", symtab, 0xffffffffc0000080, "first");
 	check_name("a page for the last", symtab, 0xffffffffc0000fff, "in_module");
 	check_name("and no more", symtab, 0xffffffffc0001000, "");
