@@ -43,6 +43,23 @@ bool textin_header(struct slice line, struct textin_header *header);
  */
 bool textin_is_header(struct slice line);
 
+/*
+ * How a header ended, from the blank before its event on. Most headers end as
+ * the one before, and all that differs is what stands before the stamp, the
+ * stamp and the period: those are read backwards then.
+ */
+struct textin_ending {
+	char text[48];
+	size_t size; /* 0: nothing that could come again */
+};
+
+void textin_ending_keep(struct textin_ending *ending, const struct textin_header *header,
+                        struct slice line);
+
+/* true, and `left` and, if asked for, `period` filled, where the line ends so again. */
+bool textin_ending_again(const struct textin_ending *ending, struct slice line, bool with_period,
+                         struct textin_header *header);
+
 /* Reads comm and ids from `left`. */
 void textin_header_left(struct textin_header *header);
 

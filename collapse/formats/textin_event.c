@@ -60,9 +60,11 @@ static bool is_chosen(struct textin_events *events, struct slice name)
 		return true;
 	if (options->events) {
 		for (size_t i = 0; options->events[i]; i++)
-			if (is_same_event(name, options->events[i]) ||
-			    is_called(name, options->events[i]) ||
-			    slice_equals(base_name(name), options->events[i]))
+			if (options->flamegraph_compat ?
+			            slice_equals(name, options->events[i]) :
+			            is_same_event(name, options->events[i]) ||
+			                    is_called(name, options->events[i]) ||
+			                    slice_equals(base_name(name), options->events[i]))
 				return true;
 		return false;
 	}

@@ -92,6 +92,8 @@ struct textin_fold {
 	weight_fx counted_weight;
 
 	struct textin_events events;
+	struct textin_ending ending;
+	size_t ending_event;
 	uint32_t no_stack; /* names */
 	uint32_t exited, truncated;
 
@@ -500,7 +502,33 @@ static bool has_text(struct slice s)
 	return false;
 }
 
-static bool begin_sample(struct textin_fold *fold, struct textin_header *header, struct slice line)
+/* Counts for the event; false where its samples are left out. */
+static bool begin_event(struct textin_fold *fold, struct textin_event *event, uint64_t period)
+{
+	event->nr_samples++;
+	if (!event->is_chosen) {
+		fold->report.nr_left_out++;
+		fold->state = STATE_SKIP;
+		return false;
+	}
+	fold->now.weight = WEIGHT_ONE;
+	if (fold->options.count != COUNT_SAMPLES)
+		fold->now.weight = weight_from_u64(period);
+	if (fold->options.count == COUNT_TIME)
+		fold->now.weight /= 1000;
+	fold->state = STATE_HEADER;
+	return true;
+}
+
+static void begin_again(struct textin_fold *fold, struct textin_header *header)
+{
+	struct textin_event *event = &fold->events.at[fold->ending_event];
+
+	if (begin_event(fold, event, header->period))
+		fold->now.root = cached_root(fold, event->root, header);
+}
+
+static void begin_sample(struct textin_fold *fold, struct textin_header *header, struct slice line)
 {
 	struct slice frame = textin_inline_frame(header->rest);
 	const bool is_compat = fold->options.flamegraph_compat;
@@ -514,17 +542,11 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 	if (!header->event.size)
 		header->event = (struct slice){"", 0};
 	event = textin_events_find(&fold->events, fold->folder, header->event);
-	event->nr_samples++;
-	if (!event->is_chosen) {
-		fold->report.nr_left_out++;
-		fold->state = STATE_SKIP;
-		return true;
-	}
-	fold->now.weight = WEIGHT_ONE;
-	if (fold->options.count != COUNT_SAMPLES)
-		fold->now.weight = weight_from_u64(header->period);
-	if (fold->options.count == COUNT_TIME)
-		fold->now.weight /= 1000;
+	if (!is_compat)
+		textin_ending_keep(&fold->ending, header, line);
+	fold->ending_event = (size_t)(event - fold->events.at);
+	if (!begin_event(fold, event, header->period))
+		return;
 	if (is_compat) {
 		textin_header_left(header);
 		if (!textin_header_compat(line, header) && !header->pid.size)
@@ -536,12 +558,10 @@ static bool begin_sample(struct textin_fold *fold, struct textin_header *header,
 	} else {
 		fold->now.root = cached_root(fold, event->root, header);
 	}
-	fold->state = STATE_HEADER;
 	if (frame.size) {
 		push_frame(fold, frame);
 		fold->state = STATE_INLINE;
 	}
-	return true;
 }
 
 /* ---- lines that are neither header nor frame ---- */
@@ -595,6 +615,13 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 	bool is_header, is_message = false;
 	struct textin_header header;
 
+	if (textin_ending_again(&fold->ending, line, fold->options.count != COUNT_SAMPLES,
+	                        &header)) {
+		if (!end_sample(fold, err))
+			return false;
+		begin_again(fold, &header);
+		return true;
+	}
 	/* a comm may begin like a comment, "# key : value" */
 	if (line.at[0] == '#' &&
 	    !(textin_header(line, &header) && (header.has_stamp || line.at[1] != ' '))) {
@@ -639,8 +666,12 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 		fold->state = STATE_SKIP;
 		return true;
 	}
-	if (is_header)
-		return end_sample(fold, err) && begin_sample(fold, &header, line);
+	if (is_header) {
+		if (!end_sample(fold, err))
+			return false;
+		begin_sample(fold, &header, line);
+		return true;
+	}
 	if (fold->state == STATE_SKIP || (fold->state == STATE_MESSAGE && is_indented))
 		return true;
 	if (in_sample && is_placeholder_frame(line)) {
@@ -656,8 +687,12 @@ static bool read_line(struct textin_fold *fold, struct slice line, struct err *e
 	}
 	/* comm and ids alone are a header too; of other lines nothing is known */
 	textin_plain_header(line, &header);
-	if (header.tid.size)
-		return end_sample(fold, err) && begin_sample(fold, &header, line);
+	if (header.tid.size) {
+		if (!end_sample(fold, err))
+			return false;
+		begin_sample(fold, &header, line);
+		return true;
+	}
 	count_bad(fold, line, "neither a sample nor a frame");
 	return true;
 }

@@ -412,6 +412,52 @@ bool textin_is_header(struct slice line)
 	return header.event.size && header.tid.size;
 }
 
+void textin_ending_keep(struct textin_ending *ending, const struct textin_header *header,
+                        struct slice line)
+{
+	struct slice text;
+
+	ending->size = 0;
+	if (!header->has_stamp || !header->event.size)
+		return;
+	text = between(header->event.at - 1, line.at + line.size);
+	if (*text.at != ' ' || text.size > sizeof(ending->text) || slice_trim(header->rest).size ||
+	    memchr(text.at, '.', text.size))
+		return;
+	ending->size = text.size;
+	memcpy(ending->text, text.at, text.size);
+}
+
+bool textin_ending_again(const struct textin_ending *ending, struct slice line, bool with_period,
+                         struct textin_header *header)
+{
+	const char *at = line.at + line.size - ending->size, *from;
+
+	if (!ending->size || line.size <= ending->size ||
+	    memcmp(at, ending->text, ending->size) != 0)
+		return false;
+	for (from = at; from > line.at && is_digit(from[-1]);)
+		from--;
+	header->period = 1;
+	if (from < at && with_period &&
+	    num_parse_u64(from, (size_t)(at - from), &header->period) < 0)
+		return false;
+	while (from > line.at && from[-1] == ' ')
+		from--;
+	if (from - line.at < 9 || *--from != ':')
+		return false;
+	for (at = from; from > line.at && is_digit(from[-1]);)
+		from--;
+	if ((at - from != 6 && at - from != 9) || from == line.at || *--from != '.')
+		return false;
+	for (at = from; from > line.at && is_digit(from[-1]);)
+		from--;
+	if (from == at || from == line.at || from[-1] != ' ')
+		return false;
+	header->left = (struct slice){line.at, (size_t)(from - line.at)};
+	return !memchr(line.at, '.', header->left.size);
+}
+
 void textin_header_left(struct textin_header *header)
 {
 	read_left(header->left, header);
