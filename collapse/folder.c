@@ -22,7 +22,7 @@ void folder_release(struct folder *folder)
 	*folder = (struct folder){0};
 }
 
-uint32_t folder_name(struct folder *folder, const char *text, size_t size)
+static uint32_t clean_name(struct folder *folder, const char *text, size_t size)
 {
 	struct buf clean = {0};
 	uint32_t id;
@@ -37,6 +37,16 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size)
 	id = strtab_id(&folder->names, clean.at, clean.size);
 	buf_release(&clean);
 	return id;
+}
+
+uint32_t folder_name(struct folder *folder, const char *text, size_t size)
+{
+	uint64_t hash = hash_bytes(text, size) | 1;
+	struct folder_recent *recent = &folder->recent[hash >> 32 & (FOLDER_RECENT - 1)];
+
+	if (recent->hash != hash)
+		*recent = (struct folder_recent){hash, clean_name(folder, text, size)};
+	return recent->name;
 }
 
 static uint32_t slot_of(uint32_t parent, uint32_t name, uint32_t nr_slots)
@@ -97,6 +107,27 @@ uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name)
 {
 	folder->last = find_or_append(folder, parent, name);
 	return folder->last;
+}
+
+uint32_t folder_path(struct folder *folder, uint32_t root, const uint32_t *names, size_t nr)
+{
+	uint32_t node = root;
+	size_t at = nr, step = 0;
+
+	if (root != folder->path_root)
+		folder->path_nr = 0;
+	folder->path_root = root;
+	while (at && step < folder->path_nr && folder->path[step].name == names[at - 1]) {
+		node = folder->path[step++].node;
+		at--;
+	}
+	for (; at; step++) {
+		node = folder_child(folder, node, names[--at]);
+		if (step < FOLDER_PATH)
+			folder->path[step] = (struct folder_step){names[at], node};
+	}
+	folder->path_nr = (uint32_t)MIN_OF(step, (size_t)FOLDER_PATH);
+	return node;
 }
 
 uint32_t folder_child_text(struct folder *folder, uint32_t parent, struct slice text)

@@ -28,6 +28,19 @@ struct folder_slot {
 	uint32_t node; /* 0 = empty */
 };
 
+/* The name that bytes gave last, by their hash: most names come again and again. */
+struct folder_recent {
+	uint64_t hash; /* 0 = none; of 64 bits, so nothing is compared */
+	uint32_t name;
+};
+#define FOLDER_RECENT 1024
+
+/* Where the path that was asked for last led: the next one often begins alike. */
+struct folder_step {
+	uint32_t name, node;
+};
+#define FOLDER_PATH 128
+
 struct folder {
 	struct strtab names;
 	struct folder_node *nodes;
@@ -37,6 +50,9 @@ struct folder {
 	uint32_t nr_indexed; /* nodes that are in slots; the rest is entered when asked for */
 	uint32_t last;       /* the node that was asked for last */
 	weight_fx total;
+	struct folder_recent recent[FOLDER_RECENT];
+	uint32_t path_root, path_nr;
+	struct folder_step path[FOLDER_PATH];
 };
 
 void folder_init(struct folder *folder);
@@ -47,6 +63,9 @@ uint32_t folder_name(struct folder *folder, const char *text, size_t size);
 
 /* The node of `name` under `parent`, made where it is missing. */
 uint32_t folder_child(struct folder *folder, uint32_t parent, uint32_t name);
+
+/* The node that a path of names leads to below `root`; innermost first, as most inputs tell it. */
+uint32_t folder_path(struct folder *folder, uint32_t root, const uint32_t *names, size_t nr);
 
 /* The same of folder_name(); quick where inputs come in the same order again. */
 uint32_t folder_child_text(struct folder *folder, uint32_t parent, struct slice text);

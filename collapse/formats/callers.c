@@ -32,25 +32,7 @@ void callers_add_outermost(struct callers *callers, const struct callers *other,
 
 uint32_t callers_node(const struct callers *callers, struct folder *folder, uint32_t root)
 {
-	for (size_t i = callers->nr; i-- > 0;)
-		root = folder_child(folder, root, callers->names[i]);
-	return root;
-}
-
-struct slice slice_trim(struct slice s)
-{
-	while (s.size && strchr(" \t\r", s.at[s.size - 1]))
-		s.size--;
-	while (s.size && strchr(" \t", *s.at))
-		s = slice_from(s, 1);
-	return s;
-}
-
-struct slice slice_from(struct slice s, size_t at)
-{
-	at = MIN_OF(at, s.size);
-	/* of no bytes nothing may be counted from, not even 0 */
-	return at ? (struct slice){s.at + at, s.size - at} : s;
+	return folder_path(folder, root, callers->names, callers->nr);
 }
 
 bool slice_ends(struct slice s, const char *suffix)
@@ -58,13 +40,6 @@ bool slice_ends(struct slice s, const char *suffix)
 	size_t size = strlen(suffix);
 
 	return s.size >= size && memcmp(s.at + s.size - size, suffix, size) == 0;
-}
-
-size_t slice_find(struct slice s, const char *text)
-{
-	const char *found = s.size ? memmem(s.at, s.size, text, strlen(text)) : NULL;
-
-	return found ? (size_t)(found - s.at) : s.size;
 }
 
 bool slice_is_digits(struct slice s)

@@ -35,12 +35,46 @@ uint32_t callers_node(const struct callers *callers, struct folder *folder, uint
 
 /* ---- pieces of text ---- */
 
-struct slice slice_trim(struct slice s);
-struct slice slice_from(struct slice s, size_t at);
+static inline bool char_is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static inline struct slice slice_from(struct slice s, size_t at)
+{
+	at = MIN_OF(at, s.size);
+	return (struct slice){s.at + at, s.size - at};
+}
+
+/* Without blanks and tabs on either side, and carriage returns at the end. */
+static inline struct slice slice_trim(struct slice s)
+{
+	while (s.size && (char_is_blank(s.at[s.size - 1]) || s.at[s.size - 1] == '\r'))
+		s.size--;
+	while (s.size && char_is_blank(*s.at))
+		s = slice_from(s, 1);
+	return s;
+}
+
 bool slice_ends(struct slice s, const char *suffix);
 
 /* Where `text` first stands in s, or s.size. */
-size_t slice_find(struct slice s, const char *text);
+static inline size_t slice_find(struct slice s, const char *text)
+{
+	size_t size = strlen(text), at = 0;
+
+	/* lines are short: a search that prepares itself would not pay */
+	for (; s.size - at >= size; at++) {
+		const char *next = memchr(s.at + at, *text, s.size - at - size + 1);
+
+		if (!next)
+			break;
+		at = (size_t)(next - s.at);
+		if (memcmp(next, text, size) == 0)
+			return at;
+	}
+	return s.size;
+}
 
 bool slice_is_digits(struct slice s);
 
@@ -49,9 +83,9 @@ static inline struct slice slice_next_word(struct slice *rest)
 {
 	const char *at = rest->at, *end = at + rest->size, *start;
 
-	while (at < end && (*at == ' ' || *at == '\t'))
+	while (at < end && char_is_blank(*at))
 		at++;
-	for (start = at; at < end && *at != ' ' && *at != '\t';)
+	for (start = at; at < end && !char_is_blank(*at);)
 		at++;
 	*rest = (struct slice){at, (size_t)(end - at)};
 	return (struct slice){start, (size_t)(at - start)};

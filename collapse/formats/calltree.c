@@ -14,9 +14,10 @@ static int count(struct calltree *tree, weight_fx weight)
 {
 	uint32_t node = 0;
 
-	for (size_t i = 0; i < tree->nr; i++)
-		node = folder_child(tree->folder, node,
-		                    tree->levels[tree->is_inverted ? tree->nr - 1 - i : i].name);
+	if (!tree->is_inverted)
+		node = tree->levels[tree->nr - 1].node;
+	for (size_t i = tree->is_inverted ? tree->nr : 0; i-- > 0;)
+		node = folder_child(tree->folder, node, tree->levels[i].name);
 	return format_count(tree->folder, node, weight, tree->report, tree->err) ? 0 : -1;
 }
 
@@ -35,18 +36,21 @@ static int cut(struct calltree *tree, size_t depth)
 int calltree_add(struct calltree *tree, size_t depth, struct slice name, weight_fx weight,
                  bool *is_skipped)
 {
+	uint32_t id = folder_name(tree->folder, name.at, name.size), node = 0;
+
 	*is_skipped = depth > tree->nr || depth >= CALLTREE_MAX_DEPTH;
 	depth = MIN_OF(MIN_OF(depth, tree->nr), CALLTREE_MAX_DEPTH - 1);
 	if (cut(tree, depth) < 0)
 		return -1;
+	if (!tree->is_inverted)
+		node = folder_child(tree->folder, depth ? tree->levels[depth - 1].node : 0, id);
 	if (tree->is_inclusive && depth) {
 		struct calltree_level *parent = &tree->levels[depth - 1];
 
 		parent->rest -= MIN_OF(parent->rest, weight);
 	}
 	MEM_GROW(tree->levels, tree->nr, tree->capacity);
-	tree->levels[tree->nr++] =
-	        (struct calltree_level){folder_name(tree->folder, name.at, name.size), weight};
+	tree->levels[tree->nr++] = (struct calltree_level){id, node, weight};
 	return tree->is_inclusive || !weight ? 0 : count(tree, weight);
 }
 

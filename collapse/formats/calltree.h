@@ -16,6 +16,7 @@
 
 struct calltree_level {
 	uint32_t name;
+	uint32_t node;  /* where it is not inverted */
 	weight_fx rest; /* inclusive weight less that of the children so far */
 };
 

@@ -154,7 +154,8 @@ static bool parse_measure(struct slice text, weight_fx *weight, const char **uni
 		*weight = 0;
 		return true;
 	}
-	while (digits < text.size && (strchr("0123456789.", text.at[digits])))
+	while (digits < text.size &&
+	       ((text.at[digits] >= '0' && text.at[digits] <= '9') || text.at[digits] == '.'))
 		digits++;
 	if (weight_parse(text.at, digits, weight) != WEIGHT_OK)
 		return false;

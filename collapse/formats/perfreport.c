@@ -146,7 +146,7 @@ static bool take_dots(struct table *table, struct slice line, struct slice above
 	size_t at = 2;
 
 	for (size_t i = 1; i < line.size; i++)
-		if (!strchr(". ", line.at[i]))
+		if (line.at[i] != '.' && line.at[i] != ' ')
 			return false;
 	if (line.size < 4 || line.at[2] == ' ')
 		return false;
