@@ -238,11 +238,14 @@ static cJSON *describe(const struct check_view *view)
 	const struct reader *reader = view->reader;
 	const struct unwinder *unwinder = view->stacks->frames.unwinder;
 	cJSON *root = cJSON_CreateObject();
-	char text[64];
+	char text[128], folder[48] = "";
 
+	if (reader->nr_stretches > 1)
+		snprintf(folder, sizeof(folder), ", a folder of %zu", reader->nr_stretches);
 	add_text(root, "recording", input_name(reader->in));
-	snprintf(text, sizeof(text), "%s, %s byte order%s%s", reader->is_pipe ? "pipe" : "file",
-	         reader->swap ? "the other" : "our", reader->compressed_size ? ", compressed" : "",
+	snprintf(text, sizeof(text), "%s%s, %s byte order%s%s", reader->is_pipe ? "pipe" : "file",
+	         folder, reader->swap ? "the other" : "our",
+	         reader->compressed_size ? ", compressed" : "",
 	         reader->is_simpleperf ? ", simpleperf" : "");
 	add_text(root, "mode", text);
 	add_text(root, "writer", reader->version);

@@ -36,6 +36,8 @@ for big in 0 1; do
 			/usr/bin/diff <(printf 'app;a+0x100 3\napp;b+0x100 3\n') <(fold "$way")
 	done
 done
+check "big=$big: --input-check tells of it" grep -qE '^mode +file, a folder of 4, (our|the other) byte order$' \
+	<(collapse --no-symbols --input-check "$work/rec")
 (cd "$work/rec" && fold data) >"$work/got"
 check "from within the folder" grep -qx 'app;b+0x100 3' "$work/got"
 mv "$work/rec/data.1" "$work/rec/data.9"
