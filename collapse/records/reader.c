@@ -161,7 +161,7 @@ static int read_attrs(struct reader *reader, struct slice all, struct section at
 	return 0;
 }
 
-static void read_event_types(struct reader *reader, struct perfrec_cursor c)
+static void read_type_names(struct reader *reader, struct perfrec_cursor c)
 {
 	for (int i = 0; i < EVENT_TYPES_MAX && c.end - c.at >= EVENT_TYPE_SIZE; i++) {
 		const uint8_t *at = perfrec_bytes(&c, EVENT_TYPE_SIZE);
@@ -210,7 +210,7 @@ static struct reader_state *add_stretch(struct reader *reader, struct input *in)
 	return s;
 }
 
-/* False where there is no such file. */
+/* False where there is no such file, as the last of them has no next. */
 static bool open_stretch(struct reader *reader, const char *path)
 {
 	struct reader_state *s;
@@ -219,8 +219,14 @@ static bool open_stretch(struct reader *reader, const char *path)
 	struct stat st;
 	struct err err;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(in = input_open(path, 0, &err)))
+	/* no link: a recording does not lead out of its folder */
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
+	in = input_open(path, 0, &err);
+	if (!in) {
+		damaged(reader, "is not read to its end: %s", err.text);
+		return false;
+	}
 	s = add_stretch(reader, in);
 	/* an empty one is not mapped */
 	if (input_is_mapped(in) && input_all(in, SIZE_MAX, &all, &err) == 0) {
@@ -303,7 +309,7 @@ static int open_file(struct reader *reader, uint64_t header_size, struct err *er
 		bits[i] = perfrec_u64(&c);
 	if (read_attrs(reader, all, attrs, attr_size, err) < 0)
 		return -1;
-	read_event_types(reader, section_cursor(reader, all, types));
+	read_type_names(reader, section_cursor(reader, all, types));
 	if (data.offset < header_size || data.offset > all.size)
 		return err_set(err, "'%s' is cut off before its first record",
 		               input_name(reader->in));

@@ -40,10 +40,15 @@ check "big=$big: --input-check tells of it" grep -qE '^mode +file, a folder of 4
 	<(collapse --no-symbols --input-check "$work/rec")
 (cd "$work/rec" && fold data) >"$work/got"
 check "from within the folder" grep -qx 'app;b+0x100 3' "$work/got"
+expect "files that cannot be opened are told" 1 'not read to its end: cannot open .*/data.1' \
+	bash -c 'ulimit -n 5; collapse -q --no-symbols "$1"' - "$work/rec"
 mv "$work/rec/data.1" "$work/rec/data.9"
 truncate -s -4 "$work/rec/data.0"
 expect "a file that is cut short is said, the rest is there" 1 'data. ends inside a record' fold "$work/rec"
 check "with what stands before the cut" /usr/bin/diff <(printf 'app;a+0x100 1\n') "$work/.out"
+mv "$work/rec/data.0" "$work/elsewhere"
+ln -s "$work/elsewhere" "$work/rec/data.0"
+expect "a link leads nowhere" 2 'is one file of a folder' fold "$work/rec"
 rm "$work/rec/data.0"
 expect "a file without those beside it says so" 2 'no samples: .* is one file of a folder' fold "$work/rec/data"
 expect "and by a pipe too" 2 'no samples: .* is one file of a folder' eval 'cat "$work/rec/data" | collapse'
