@@ -161,7 +161,8 @@ static int detect_bcc(struct slice head, bool is_all UNUSED)
 {
 	if (slice_starts(head, "Sampling at ") || slice_starts(head, "Tracing "))
 		return head_has(head, "Hit Ctrl-C to end") || head_has(head, "Ctrl-C") ? 90 : 40;
-	return 0;
+	/* the heading may have gone elsewhere: the line of the process is like no other */
+	return head_has(head, "\n    -                ") && head_has(head, "\n        ") ? 70 : 0;
 }
 
 /* "-  cp (9036)" or "tar [15187]": the name, with the id where asked for. */
@@ -197,6 +198,8 @@ static bool line_bcc(struct blocks *b, struct slice line)
 		return true;
 	if (is_number(text, &weight))
 		return close_block(b, weight);
+	if (text.size > 3 && slice_starts(text, "b'") && slice_ends(text, "'"))
+		text = (struct slice){text.at + 2, text.size - 3}; /* bytes, as Python prints them */
 	callers_add(&b->callers, b->folder, process_name(b, text));
 	return true;
 }
