@@ -105,7 +105,7 @@ static bool end_sample(struct blocks *b)
 /* Is it a line of keys: not as far inside as frames are, and without a module's mark? */
 static bool is_of_keys(struct slice line, struct slice text)
 {
-	return text.at - line.at <= 4 && !memchr(text.at, '`', text.size) &&
+	return *line.at == ' ' && text.at - line.at <= 4 && !memchr(text.at, '`', text.size) &&
 	       !slice_starts(text, "0x");
 }
 
@@ -199,7 +199,8 @@ static bool line_bcc(struct blocks *b, struct slice line)
 	if (is_number(text, &weight))
 		return close_block(b, weight);
 	if (text.size > 3 && slice_starts(text, "b'") && slice_ends(text, "'"))
-		text = (struct slice){text.at + 2, text.size - 3}; /* bytes, as Python prints them */
+		text = (struct slice){text.at + 2,
+		                      text.size - 3}; /* bytes, as Python prints them */
 	callers_add(&b->callers, b->folder, process_name(b, text));
 	return true;
 }
