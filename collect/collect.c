@@ -365,6 +365,19 @@ static void say_about_signals(const struct sigrec *sigrec)
 		         (uintmax_t)sigrec_conflicts(sigrec));
 }
 
+static void say_what_was_throttled(const struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->events->nr; i++) {
+		const struct event *event = &recorder->events->at[i];
+
+		if (event->nr_throttled)
+			msg_warn("event '%s' was throttled %ju times: it came too often for the "
+			         "kernel, which stopped it until the next tick; use a lower "
+			         "frequency",
+			         event->name, (uintmax_t)event->nr_throttled);
+	}
+}
+
 static int summarize(struct run *run)
 {
 	const struct recorder *recorder = &run->recorder;
@@ -396,6 +409,8 @@ static int summarize(struct run *run)
 		say_about_signals(sigrec);
 	else if (nr_lost)
 		say_what_was_lost(recorder);
+	if (!run->by_signal && recorder->nr_throttled)
+		say_what_was_throttled(recorder);
 	if (nr_malformed)
 		msg_warn("%ju records were malformed and left out", (uintmax_t)nr_malformed);
 	return nr_lost || nr_malformed || run->blind ? EXIT_INCOMPLETE : EXIT_COMPLETE;

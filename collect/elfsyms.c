@@ -1,8 +1,10 @@
 #include "share/compat.h"
 #include "collect/elfsyms.h"
 
+#include "collect/regular.h"
+
 #include <elf.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,17 +54,18 @@ int elfsyms_from_memory(struct elfsyms *elf, const uint8_t *at, size_t size, str
 
 int elfsyms_open(struct elfsyms *elf, const char *path, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
+	int fd = regular_open(path, &st);
 	void *at;
 
 	*elf = (struct elfsyms){0};
-	if (fd < 0)
+	if (fd < 0 && errno != EINVAL)
 		return err_sys(err, "cannot open '%s'", path);
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    (uint64_t)st.st_size > MAX_SIZE) {
+	if (fd < 0)
+		return err_set(err, "'%s' is no regular file", path);
+	if (st.st_size <= 0 || (uint64_t)st.st_size > MAX_SIZE) {
 		close(fd);
-		return err_set(err, "'%s' is no regular file of a usable size", path);
+		return err_set(err, "'%s' is empty, or larger than any program", path);
 	}
 	at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);

@@ -4,6 +4,7 @@
 #include "collect/buildid.h"
 #include "collect/cgroups.h"
 #include "collect/procfile.h"
+#include "collect/regular.h"
 #include "share/mem.h"
 #include "share/num.h"
 
@@ -68,16 +69,16 @@ static void grow_files(struct procmaps *maps)
 static int open_mapped(const struct recout_map *map)
 {
 	char path[4200];
-	int fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	int fd = regular_open(map->path, &st);
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == map->inode)
+	if (fd >= 0 && st.st_ino == map->inode)
 		return fd;
 	if (fd >= 0)
 		close(fd);
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%jx-%jx", map->pid, (uintmax_t)map->start,
 	         (uintmax_t)(map->start + map->size));
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return regular_open(path, &st);
 }
 
 static void find_build_id(struct procmaps *maps, struct recout_map *map)

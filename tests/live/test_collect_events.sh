@@ -71,6 +71,9 @@ if [ -d /sys/bus/event_source/devices/uprobe ]; then
 		END { print half, round; exit !(half == round && half > 10) }' <(script -G -F event <"$work/data")
 	expect "uprobe of an unknown function" 64 "has no function 'haf'; did you mean 'half'?" \
 		collect -e "uprobe:$shares:haf" -o "$work/x" -- true
+	mkfifo "$work/fifo"
+	expect "uprobe of what is no file: not opened, not waited for" 64 "'$work/fifo' is no regular file" \
+		timeout 60 collect -e "uprobe:$work/fifo:main" -o "$work/x" -- true
 	expect "usdt of an unknown probe" 64 "has no USDT probe 'shares:x'; it has 1 others, such as shares:unit" \
 		collect -e "usdt:$shares:shares:x" -o "$work/x" -- true
 	expect "uprobe of a file that is not there" 64 "cannot find '/no/such/file'" \

@@ -43,6 +43,24 @@ collapse -q "$work/data" >"$work/folded"
 check "B54 a replaced program has no names of the new one" \
 	bash -c "grep -qE '^replaced;.*\[replaced' '$work/folded' && ! grep -qE 'handle_request|;main[; ]' '$work/folded'"
 
+# in its mount namespace the path is a program, here it is a FIFO: whoever opened
+# that for reading would let a writer through
+mkdir "$work/there"
+mkfifo "$work/there/piped"
+if unshare -m true 2>/dev/null; then
+	unshare -m sh -c 'mount -t tmpfs none "$1/there" && cp "$1/chain" "$1/there/piped" && exec "$1/there/piped" 9' - "$work" &
+	pid=$!
+	(: >"$work/there/piped"; : >"$work/was-opened") 2>/dev/null &
+	writer=$!
+	await grep -q piped /proc/$pid/comm
+	recorder $pid >"$work/data"
+	check "a FIFO in the place of a program is not opened" test ! -e "$work/was-opened"
+	check "and the program has its names all the same" grep -q '^piped;.*main;outer;middle' <(collapse -q "$work/data")
+	kill $pid $writer; wait $pid $writer 2>/dev/null
+else
+	skip "a FIFO in the place of a program: no mount namespaces here"
+fi
+
 cat >"$work/clock.c" <<'C'
 #include <time.h>
 __attribute__((noinline)) static long ask(void)
