@@ -376,6 +376,8 @@ struct fold {
 	struct naming *namings; /* by place; behind them the same places as frames of wakers */
 	uint32_t *ids;
 	size_t nr_ids, ids_capacity;
+	uint32_t *known; /* the folder's id + 1 of names that only "_[i]" may stand behind */
+	size_t nr_known;
 };
 
 static uint32_t file_of(struct fold *fold, const struct symbol *symbol)
@@ -389,6 +391,13 @@ static uint32_t file_of(struct fold *fold, const struct symbol *symbol)
 }
 
 /* symbol: what the name was made of, or NULL. */
+static void add_id(struct fold *fold, struct naming *naming, uint32_t id)
+{
+	MEM_GROW(fold->ids, fold->nr_ids, fold->ids_capacity);
+	fold->ids[fold->nr_ids++] = id;
+	naming->nr++;
+}
+
 static void add_name(struct fold *fold, struct naming *naming, const struct place *place,
                      const struct symbol *symbol, const struct buf *name, const char *mark)
 {
@@ -413,9 +422,7 @@ static void add_name(struct fold *fold, struct naming *naming, const struct plac
 		                         .file = file_of(fold, symbol),
 		                         .line = symbol ? symbol->line : 0,
 		                         .is_inlined = naming->nr > 0});
-	MEM_GROW(fold->ids, fold->nr_ids, fold->ids_capacity);
-	fold->ids[fold->nr_ids++] = id;
-	naming->nr++;
+	add_id(fold, naming, id);
 	if (fold->keep && !naming->is_kept)
 		naming->is_kept = fold->keep(fold->ctx, buf_text(&marked));
 	buf_release(&marked);
@@ -441,6 +448,26 @@ static bool starts_programs(const struct place *place)
 }
 
 /* naming: one of the two that the place has. */
+/*
+ * Where a name's id in the folder is kept, or is to be, so that it is put
+ * together once and not for each place; NULL where other things go with it.
+ */
+static uint32_t *known_name(struct fold *fold, const struct place *place,
+                            const struct symbol *symbol, const char *mark)
+{
+	size_t at = (size_t)symbol->name * 2 + symbol->inlined, nr_old = fold->nr_known;
+
+	if (fold->keep || fold->stacks->options.profile || mark[0] || !symbol->resolved ||
+	    symbol->line || !place->module)
+		return NULL;
+	if (at >= nr_old) {
+		fold->nr_known = MAX_OF(at + 1, nr_old * 2);
+		fold->known = mem_resize(fold->known, fold->nr_known, sizeof(*fold->known));
+		memset(fold->known + nr_old, 0, (fold->nr_known - nr_old) * sizeof(*fold->known));
+	}
+	return &fold->known[at];
+}
+
 static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bool is_waker)
 {
 	const struct place *place = &fold->stacks->frames.places.at[id];
@@ -473,7 +500,12 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 	}
 	for (size_t i = nr; i-- > 0;) {
 		struct slice text = strtab_slice(fold->names, symbols[i].name);
+		uint32_t *known = known_name(fold, place, &symbols[i], mark);
 
+		if (known && *known) {
+			add_id(fold, naming, *known - 1);
+			continue;
+		}
 		buf_reset(&name);
 		naming->is_unresolved |= !symbols[i].resolved;
 		if (is_jit && !symbols[i].resolved) {
@@ -490,6 +522,8 @@ static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bo
 			buf_printf(&name, "+0x%llx", (unsigned long long)place->off);
 		add_name(fold, naming, place, &symbols[i], &name,
 		         symbols[i].inlined && !is_waker ? "_[i]" : mark);
+		if (known)
+			*known = fold->ids[fold->nr_ids - 1] + 1;
 	}
 	buf_release(&name);
 }
@@ -698,7 +732,12 @@ int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
                 const struct strtab *names, bool (*keep)(void *ctx, const char *name), void *ctx,
                 struct folder *folder, struct stacks_folded *folded, struct err *err)
 {
-	struct fold fold = {stacks, symbolizer, names, folder, keep, ctx, NULL, NULL, 0, 0};
+	struct fold fold = {.stacks = stacks,
+	                    .symbolizer = symbolizer,
+	                    .names = names,
+	                    .folder = folder,
+	                    .keep = keep,
+	                    .ctx = ctx};
 	struct lines lines = {0};
 	int result;
 
@@ -715,6 +754,7 @@ int stacks_fold(const struct stacks *stacks, struct symbolizer *symbolizer,
 	result = add_lines(&fold, &lines, folded, err);
 	free(fold.namings);
 	free(fold.ids);
+	free(fold.known);
 	free(lines.at);
 	free(lines.texts);
 	return result;

@@ -210,6 +210,15 @@ static int by_code(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
+struct dwarf_spec dwarf_spec_read(const struct dwarf_unit *unit, struct cursor *cursor)
+{
+	struct dwarf_spec spec = {.attribute = (uint16_t)cursor_uleb(cursor)};
+
+	spec.form = (uint16_t)cursor_uleb(cursor);
+	spec.fixed_size = form_size(unit, spec.form);
+	return spec;
+}
+
 static struct dwarf_abbrevs *read_abbrevs(const struct dwarf_unit *unit)
 {
 	struct slice section = unit->dwarf->abbrev;
@@ -235,14 +244,12 @@ static struct dwarf_abbrevs *read_abbrevs(const struct dwarf_unit *unit)
 		abbrev.first_spec = (uint32_t)abbrevs->nr_specs;
 		abbrev.sibling_at = -1;
 		while (!c.bad) {
-			struct dwarf_spec spec = {.attribute = (uint16_t)cursor_uleb(&c)};
+			struct dwarf_spec spec = dwarf_spec_read(unit, &c);
 
-			spec.form = (uint16_t)cursor_uleb(&c);
 			if (spec.form == DW_FORM_implicit_const)
 				spec.constant = cursor_sleb(&c);
 			if ((!spec.attribute && !spec.form) || c.bad || abbrev.nr_specs >= 4096)
 				break;
-			spec.fixed_size = form_size(unit, spec.form);
 			MEM_GROW(abbrevs->specs, abbrevs->nr_specs, abbrevs->specs_capacity);
 			abbrevs->specs[abbrevs->nr_specs++] = spec;
 			abbrev.nr_specs++;
@@ -336,7 +343,7 @@ void dwarf_read(const struct dwarf_unit *unit, struct cursor *c, const struct dw
 			c->bad = true;
 	}
 	*value = of_class(DWARF_OTHER, 0);
-	size = form_size(unit, form);
+	size = form == spec->form ? spec->fixed_size : form_size(unit, form);
 	switch (form) {
 	case DW_FORM_addr:
 		*value = of_class(DWARF_ADDRESS, cursor_uint(c, (unsigned)size));

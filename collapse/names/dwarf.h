@@ -157,6 +157,9 @@ void dwarf_skip(const struct dwarf_unit *unit, struct cursor *cursor,
 bool dwarf_pass(const struct dwarf_unit *unit, struct cursor *cursor,
                 const struct dwarf_abbrev *abbrev);
 
+/* Reads which attribute is written how, the beginning of all descriptions of that. */
+struct dwarf_spec dwarf_spec_read(const struct dwarf_unit *unit, struct cursor *cursor);
+
 /* A cursor on [off, end of unit). */
 struct cursor dwarf_cursor(const struct dwarf_unit *unit, uint64_t off);
 

@@ -15,7 +15,7 @@ const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dw
 		struct cursor c = dwarf_cursor(unit, off);
 		uint64_t code;
 		const struct dwarf_abbrev *abbrev = dwarf_entry(unit, &c, &code);
-		struct dwarf_value value, next = {0};
+		struct dwarf_value value, own = {0}, next = {0};
 		const char *name;
 
 		if (!abbrev)
@@ -25,10 +25,10 @@ const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dw
 			const struct dwarf_spec *spec =
 			        &unit->abbrevs->specs[abbrev->first_spec + i];
 
-			dwarf_read(unit, &c, spec, &value);
 			switch (spec->attribute) {
 			case DW_AT_linkage_name:
 			case DW_AT_MIPS_linkage_name:
+				dwarf_read(unit, &c, spec, &value);
 				name = dwarf_text(unit, &value);
 				if (name && name[0]) {
 					named->unit = NULL;
@@ -36,16 +36,19 @@ const char *dwarf_function_name(struct dwarf_unit *unit, uint64_t off, struct dw
 				}
 				break;
 			case DW_AT_name:
-				name = dwarf_text(unit, &value);
-				if (!plain && name && name[0])
-					plain = name;
+				dwarf_read(unit, &c, spec, &own);
 				break;
 			case DW_AT_abstract_origin:
 			case DW_AT_specification:
-				next = value;
+				dwarf_read(unit, &c, spec, &next);
 				break;
+			default:
+				dwarf_skip_value(unit, &c, spec);
 			}
 		}
+		name = plain ? NULL : dwarf_text(unit, &own);
+		if (name && name[0])
+			plain = name;
 		if (next.class == DWARF_REF)
 			unit = dwarf_unit_at(unit->dwarf, next.u);
 		else if (next.class == DWARF_REF_ALT && unit->dwarf->alt)

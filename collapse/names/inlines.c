@@ -18,10 +18,17 @@ enum { MAX_DEPTH = 4096 };
 
 /* A function, or a call that was inlined. */
 struct scope {
-	uint64_t off;    /* of its entry */
+	uint64_t off;    /* of the entry that names it: of a call, what was called */
 	uint32_t parent; /* NO_SCOPE: a function of its own */
 	uint32_t call_file, call_line;
-	const char *name; /* NULL until asked for */
+	uint32_t name; /* index + 1; 0 until asked for */
+};
+
+/* What an entry is called. */
+struct name {
+	const struct dwarf *dwarf; /* with off: which entry */
+	uint64_t off;
+	const char *text; /* never NULL */
 	bool is_linkage, has_scopes;
 };
 
@@ -43,6 +50,10 @@ struct inlines {
 	struct unit_scopes **scopes;
 	struct dwo_files split;
 	size_t nr_read, nr_scopes;
+	struct name *names;
+	size_t nr_names, names_capacity;
+	uint32_t *slots; /* index + 1 of names by entry; open addressing */
+	size_t nr_slots;
 	struct strtab full_names; /* made of plain ones and what encloses them */
 	struct buf text;
 };
@@ -69,7 +80,7 @@ static void add_range(void *ctx, uint64_t start, uint64_t end)
 
 /* The attributes that matter, of one entry. */
 struct entry {
-	struct dwarf_value low, high, ranges;
+	struct dwarf_value low, high, ranges, origin;
 	uint32_t call_file, call_line;
 };
 
@@ -90,6 +101,9 @@ static void read_entry(const struct dwarf_unit *unit, struct cursor *c,
 			break;
 		case DW_AT_ranges:
 			dwarf_read(unit, c, spec, &entry->ranges);
+			break;
+		case DW_AT_abstract_origin:
+			dwarf_read(unit, c, spec, &entry->origin);
 			break;
 		case DW_AT_call_file:
 			dwarf_read(unit, c, spec, &value);
@@ -164,6 +178,10 @@ static void walk_unit(struct walk *walk)
 			uint32_t own;
 
 			read_entry(unit, &c, abbrev, &entry);
+			/* many calls, one name */
+			if (abbrev->tag == DW_TAG_inlined_subroutine &&
+			    entry.origin.class == DWARF_REF)
+				off = entry.origin.u;
 			own = add_scope(walk, &entry, off, scope);
 			scope = own == NO_SCOPE ? scope : own;
 		} else {
@@ -333,6 +351,8 @@ void inlines_free(struct inlines *inlines)
 		free(scopes);
 	}
 	free(inlines->scopes);
+	free(inlines->names);
+	free(inlines->slots);
 	ranges_release(&inlines->units);
 	dwo_release(&inlines->split);
 	strtab_release(&inlines->full_names);
@@ -362,24 +382,68 @@ static const char *call_file(const struct unit_scopes *scopes, uint32_t number)
 	return lines ? lines_file(lines, number) : NULL;
 }
 
-static void name_scope(struct inlines *inlines, struct dwarf_unit *unit, struct scope *scope)
+static size_t slot_of(const struct inlines *inlines, const struct dwarf *dwarf, uint64_t off)
+{
+	size_t at = hash_u64(off, (uintptr_t)dwarf) & (inlines->nr_slots - 1);
+
+	while (inlines->slots[at]) {
+		const struct name *name = &inlines->names[inlines->slots[at] - 1];
+
+		if (name->off == off && name->dwarf == dwarf)
+			break;
+		at = (at + 1) & (inlines->nr_slots - 1);
+	}
+	return at;
+}
+
+static struct name read_name(struct inlines *inlines, struct dwarf_unit *unit, uint64_t off)
 {
 	struct dwarf_place named;
-	const char *name = dwarf_function_name(unit, scope->off, &named);
+	struct name name = {.dwarf = unit->dwarf, .off = off};
+	const char *text;
 
-	scope->is_linkage = name && !named.unit;
-	scope->has_scopes = name && named.unit && dwarf_has_scopes(named.unit);
-	if (name && named.unit) {
+	if (off < unit->off || off >= unit->end)
+		unit = dwarf_unit_at(unit->dwarf, off);
+	text = unit ? dwarf_function_name(unit, off, &named) : NULL;
+	name.is_linkage = text && !named.unit;
+	if (text && named.unit) {
+		name.has_scopes = dwarf_has_scopes(named.unit);
 		buf_reset(&inlines->text);
 		dwarf_add_scopes(named, &inlines->text);
 		if (inlines->text.size) {
-			buf_string(&inlines->text, name);
-			name = strtab_text(&inlines->full_names,
+			buf_string(&inlines->text, text);
+			text = strtab_text(&inlines->full_names,
 			                   strtab_id(&inlines->full_names, inlines->text.at,
 			                             inlines->text.size));
 		}
 	}
-	scope->name = name ? name : "";
+	name.text = text ? text : "";
+	return name;
+}
+
+static const struct name *name_of(struct inlines *inlines, struct dwarf_unit *unit,
+                                  struct scope *scope)
+{
+	size_t at;
+
+	if (scope->name)
+		return &inlines->names[scope->name - 1];
+	if (inlines->nr_names >= inlines->nr_slots / 2) {
+		inlines->nr_slots = inlines->nr_slots ? inlines->nr_slots * 2 : 256;
+		free(inlines->slots);
+		inlines->slots = mem_zalloc(inlines->nr_slots * sizeof(*inlines->slots));
+		for (size_t i = 0; i < inlines->nr_names; i++)
+			inlines->slots[slot_of(inlines, inlines->names[i].dwarf,
+			                       inlines->names[i].off)] = (uint32_t)i + 1;
+	}
+	at = slot_of(inlines, unit->dwarf, scope->off);
+	if (!inlines->slots[at]) {
+		MEM_GROW(inlines->names, inlines->nr_names, inlines->names_capacity);
+		inlines->names[inlines->nr_names++] = read_name(inlines, unit, scope->off);
+		inlines->slots[at] = (uint32_t)inlines->nr_names;
+	}
+	scope->name = inlines->slots[at];
+	return &inlines->names[scope->name - 1];
 }
 
 size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct inlines_frame *out,
@@ -405,11 +469,10 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
 		out[nr++] = (struct inlines_frame){.name = "", .file = file, .line = line};
 	while (scope != NO_SCOPE && nr < max) {
 		struct scope *s = &scopes->scopes[scope];
+		const struct name *name = name_of(inlines, scopes->unit, s);
 
-		if (!s->name)
-			name_scope(inlines, scopes->unit, s);
-		out[nr++] =
-		        (struct inlines_frame){s->name, s->is_linkage, s->has_scopes, file, line};
+		out[nr++] = (struct inlines_frame){name->text, name->is_linkage, name->has_scopes,
+		                                   file, line};
 		file = lines ? call_file(scopes, s->call_file) : NULL;
 		line = s->call_line;
 		scope = s->parent;

@@ -82,10 +82,8 @@ static void read_entries(struct lines *lines, const struct dwarf_unit *unit, str
 
 	if (nr_formats > MAX_FORMATS)
 		c->bad = true;
-	for (size_t i = 0; i < nr_formats && !c->bad; i++) {
-		formats[i] = (struct dwarf_spec){.attribute = (uint16_t)cursor_uleb(c)};
-		formats[i].form = (uint16_t)cursor_uleb(c);
-	}
+	for (size_t i = 0; i < nr_formats && !c->bad; i++)
+		formats[i] = dwarf_spec_read(unit, c);
 	nr = cursor_uleb(c);
 	/* entries without any field take no bytes, and could be any number */
 	if (!nr_formats)

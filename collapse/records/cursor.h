@@ -66,6 +66,9 @@ static inline uint64_t cursor_uleb(struct cursor *cursor)
 {
 	uint64_t value = 0;
 
+	/* most are small */
+	if (LIKELY(cursor->at < cursor->end && !(*cursor->at & 0x80)))
+		return *cursor->at++;
 	for (unsigned shift = 0;; shift += 7) {
 		uint8_t byte = (uint8_t)cursor_uint(cursor, 1);
 
