@@ -7,17 +7,20 @@
 #include <elf.h>
 
 /* More stubs than any program has. */
-enum { MAX_STUBS = 1 << 20, STUB_SIZE = 16 };
+enum { MAX_STUBS = 1 << 20 };
 
 struct slot {
 	uint64_t vaddr;
-	uint32_t name; /* offset in .dynstr */
+	uint64_t resolver;        /* of an IFUNC of this file, or 0 */
+	const struct range *best; /* of the symbols of the resolver; NULL: none */
+	const char *name;
 };
 
 struct slots {
+	struct elffile *file;
 	struct slot *at;
 	size_t nr, capacity;
-	struct slice names; /* .dynstr, ending in a NUL */
+	uint64_t got; /* what 32-bit x86 code holds in %ebx */
 };
 
 static int by_vaddr(const void *a, const void *b)
@@ -25,6 +28,44 @@ static int by_vaddr(const void *a, const void *b)
 	const struct slot *x = a, *y = b;
 
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+static int by_resolver(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->resolver < y->resolver ? -1 : x->resolver > y->resolver;
+}
+
+/* ---- relocations ---- */
+
+/* Is a relocation of this type one that puts an address of code into a slot? *is_own: of an IFUNC.
+ */
+static bool is_of_code(uint16_t machine, uint64_t type, bool *is_own)
+{
+	static const struct {
+		uint16_t machine;
+		uint32_t jump_slot, glob_dat, irelative;
+	} kinds[] = {
+	        {EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE},
+	        {EM_386, R_386_JMP_SLOT, R_386_GLOB_DAT, R_386_IRELATIVE},
+	        {EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (kinds[i].machine == machine) {
+			*is_own = type == kinds[i].irelative;
+			return *is_own || type == kinds[i].jump_slot || type == kinds[i].glob_dat;
+		}
+	return false;
+}
+
+/* What stands in a slot of the file; REL has its addends there. */
+static uint64_t slot_contents(const struct elffile *file, uint64_t vaddr)
+{
+	struct slice at = elffile_at_vaddr(file, vaddr);
+
+	return at.size >= 4 ? elffile_uint(file, at.at, 4) : 0;
 }
 
 /*
@@ -53,65 +94,120 @@ static size_t nr_relative(struct elffile *file, const struct elf_section *sectio
 }
 
 /* The slots that one section of relocations fills with addresses of functions. */
-static void read_relocations(struct slots *slots, struct elffile *file, struct elf_section *section)
+static void read_relocations(struct slots *slots, struct elf_section *section)
 {
-	struct slice data = elffile_data(file, section), symbols;
+	struct elffile *file = slots->file;
+	struct slice data = elffile_data(file, section), symbols = {NULL, 0}, names = {NULL, 0};
+	unsigned word = file->is_64 ? 8 : 4;
+	bool has_addend = section->type == SHT_RELA;
+	size_t size = word * (has_addend ? 3 : 2), nr_symbols = 0;
+	size_t first = file->is_64 && has_addend ? nr_relative(file, section) : 0;
 	struct elf_section *table;
-	size_t nr_symbols, nr = data.size / sizeof(Elf64_Rela);
 
-	if (section->link >= file->nr_sections)
-		return;
-	table = &file->sections[section->link];
-	if (table->type != SHT_DYNSYM || table->link >= file->nr_sections)
-		return;
-	symbols = elffile_data(file, table);
-	nr_symbols = elffile_nr_symbols(file, table);
-	slots->names = elffile_data(file, &file->sections[table->link]);
-	if (!slots->names.size || slots->names.at[slots->names.size - 1])
-		return;
-	for (size_t i = nr_relative(file, section); i < nr && slots->nr < MAX_STUBS; i++) {
-		Elf64_Rela rela;
+	/* a static program has IFUNCs, and no table of symbols to go with them */
+	if (section->link < file->nr_sections && file->sections[section->link].type == SHT_DYNSYM &&
+	    file->sections[section->link].link < file->nr_sections) {
+		table = &file->sections[section->link];
+		symbols = elffile_data(file, table);
+		nr_symbols = elffile_nr_symbols(file, table);
+		names = elffile_data(file, &file->sections[table->link]);
+		if (!names.size || names.at[names.size - 1])
+			nr_symbols = 0;
+	}
+	for (size_t at = MIN_OF(first, data.size / size) * size;
+	     at + size <= data.size && slots->nr < MAX_STUBS; at += size) {
+		struct slot slot = {.vaddr = elffile_uint(file, data.at + at, word)};
+		uint64_t info = elffile_uint(file, data.at + at + word, word);
+		uint64_t number = file->is_64 ? ELF64_R_SYM(info) : ELF32_R_SYM(info);
 		struct elf_symbol symbol;
-		uint64_t type;
+		bool is_own;
 
-		memcpy(&rela, data.at + i * sizeof(rela), sizeof(rela));
-		type = ELF64_R_TYPE(rela.r_info);
-		if (file->machine == EM_X86_64 ?
-		            type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT :
-		            type != R_AARCH64_JUMP_SLOT && type != R_AARCH64_GLOB_DAT)
+		if (!is_of_code(file->machine,
+		                file->is_64 ? ELF64_R_TYPE(info) : ELF32_R_TYPE(info), &is_own))
 			continue;
-		if (ELF64_R_SYM(rela.r_info) >= nr_symbols)
-			continue;
-		symbol = elffile_symbol(file, &symbols, ELF64_R_SYM(rela.r_info));
-		if (symbol.name >= slots->names.size || !slots->names.at[symbol.name])
+		if (is_own) {
+			slot.resolver = has_addend ?
+			                        elffile_uint(file, data.at + at + 2 * word, word) :
+			                        slot_contents(file, slot.vaddr);
+		} else if (number < nr_symbols) {
+			symbol = elffile_symbol(file, &symbols, number);
+			if (symbol.name < names.size && names.at[symbol.name])
+				slot.name = names.at + symbol.name;
+		}
+		if (!slot.name && !slot.resolver)
 			continue;
 		MEM_GROW(slots->at, slots->nr, slots->capacity);
-		slots->at[slots->nr++] = (struct slot){rela.r_offset, symbol.name};
+		slots->at[slots->nr++] = slot;
 	}
+}
+
+/* An IFUNC is called as the symbols call its resolver. */
+static void name_resolvers(struct slots *slots, const struct symtab *symtab)
+{
+	struct slot *first, *end = slots->at + slots->nr;
+
+	qsort(slots->at, slots->nr, sizeof(*slots->at), by_resolver);
+	for (size_t i = 0; i < symtab->ranges.nr; i++) {
+		const struct range *range = &symtab->ranges.at[i];
+		struct slot want = {.resolver = range->start};
+
+		first = range->start ?
+		                bsearch(&want, slots->at, slots->nr, sizeof(want), by_resolver) :
+		                NULL;
+		while (first && first > slots->at && first[-1].resolver == range->start)
+			first--;
+		for (; first && first < end && first->resolver == range->start; first++)
+			if (!first->best ||
+			    symtab_compare(symtab_text(symtab, first->best), first->best->priority,
+			                   symtab_text(symtab, range), range->priority) < 0)
+				first->best = range;
+	}
+	for (size_t i = 0; i < slots->nr; i++)
+		if (slots->at[i].best)
+			slots->at[i].name = symtab_text(symtab, slots->at[i].best);
 }
 
 static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)
 {
-	struct slot want = {vaddr, 0};
+	struct slot want = {.vaddr = vaddr};
 
 	return bsearch(&want, slots->at, slots->nr, sizeof(want), by_vaddr);
 }
 
-/* jmp *disp(%rip), perhaps behind endbr64 and with a bnd prefix. */
-static bool x86_64_slot(const uint8_t *code, size_t size, uint64_t vaddr, uint64_t *slot)
+/* ---- stubs ---- */
+
+static bool has_bytes(const uint8_t *code, size_t size, const char *bytes, size_t nr)
 {
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	return size >= nr && memcmp(code, bytes, nr) == 0;
+}
+
+/*
+ * The slot that the code jumps through: jmp *disp(%rip), or in 32-bit code
+ * *address or *disp(%ebx). Perhaps behind endbr, the number of the slot in
+ * %r11 (mold), and with a bnd prefix.
+ */
+static bool x86_slot(const struct slots *slots, const uint8_t *code, size_t size, uint64_t vaddr,
+                     uint64_t *slot)
+{
+	bool is_wide = slots->file->machine == EM_X86_64;
 	size_t at = 0;
 	int32_t disp;
 
-	if (size >= sizeof(endbr64) && memcmp(code, endbr64, sizeof(endbr64)) == 0)
-		at = sizeof(endbr64);
-	if (at < size && code[at] == 0xf2)
+	if (has_bytes(code, size, is_wide ? "\xf3\x0f\x1e\xfa" : "\xf3\x0f\x1e\xfb", 4))
+		at = 4;
+	if (has_bytes(code + at, size - at, "\x41\xbb", 2) && size - at > 6)
+		at += 6;
+	if (has_bytes(code + at, size - at, "\xf2", 1))
 		at++;
-	if (at + 6 > size || code[at] != 0xff || code[at + 1] != 0x25)
+	if (size - at < 6 || code[at] != 0xff)
 		return false;
 	memcpy(&disp, code + at + 2, sizeof(disp));
-	*slot = vaddr + at + 6 + (uint64_t)(int64_t)disp;
+	if (code[at + 1] == 0x25)
+		*slot = is_wide ? vaddr + at + 6 + (uint64_t)(int64_t)disp : (uint32_t)disp;
+	else if (code[at + 1] == 0xa3 && !is_wide)
+		*slot = (uint32_t)(slots->got + (uint64_t)(int64_t)disp);
+	else
+		return false;
 	return true;
 }
 
@@ -137,61 +233,89 @@ static bool aarch64_slot(const uint8_t *code, size_t size, uint64_t vaddr, uint6
 
 /* What a stub is called, for struct symtab to own: the names one after another. */
 struct stub {
-	uint64_t vaddr;
-	uint32_t size, offset;
+	uint64_t vaddr, end;
+	uint32_t offset;
 };
 
-static void add_stubs(struct elffile *file, struct elf_section *section, const struct slots *slots,
-                      struct buf *names, struct stub **stubs, size_t *nr, size_t *capacity)
+struct stubs {
+	struct stub *at;
+	size_t nr, capacity;
+	struct buf names;
+};
+
+static void add_stubs(struct stubs *stubs, const struct slots *slots, struct elf_section *section)
 {
-	struct slice code = elffile_data(file, section);
-	size_t step =
-	        strcmp(section->name, ".plt.got") == 0 && section->entry_size == 8 ? 8 : STUB_SIZE;
+	struct slice code = elffile_data(slots->file, section);
+	bool is_arm = slots->file->machine == EM_AARCH64;
+	/* what they may start at, and the least and the most that one takes */
+	size_t align = is_arm ? 4 : 8, least = is_arm ? 16 : 8, most = is_arm ? 24 : 16;
+	size_t first = stubs->nr;
 
-	for (size_t at = 0; at < code.size && *nr < MAX_STUBS; at += step) {
+	for (size_t at = 0; at < code.size && stubs->nr < MAX_STUBS;) {
 		const uint8_t *bytes = (const uint8_t *)code.at + at;
-		size_t left = MIN_OF(code.size - at, step);
+		size_t left = MIN_OF(code.size - at, most);
 		uint64_t vaddr = section->vaddr + at, slot;
-		const struct slot *found;
+		bool is_stub = is_arm ? aarch64_slot(bytes, left, vaddr, &slot) :
+		                        x86_slot(slots, bytes, left, vaddr, &slot);
+		const struct slot *found = is_stub ? find_slot(slots, slot) : NULL;
 
-		if (!(file->machine == EM_X86_64 ? x86_64_slot(bytes, left, vaddr, &slot) :
-		                                   aarch64_slot(bytes, left, vaddr, &slot)))
+		if (!found || !found->name || stubs->names.size > UINT32_MAX / 2) {
+			at += align;
 			continue;
-		found = find_slot(slots, slot);
-		if (!found || names->size > UINT32_MAX / 2)
-			continue;
-		MEM_GROW(*stubs, *nr, *capacity);
-		(*stubs)[(*nr)++] = (struct stub){vaddr, (uint32_t)step, (uint32_t)names->size};
-		buf_printf(names, "%s@plt", slots->names.at + found->name);
-		buf_char(names, '\0');
+		}
+		if (stubs->nr > first && stubs->at[stubs->nr - 1].end > vaddr)
+			stubs->at[stubs->nr - 1].end = vaddr;
+		MEM_GROW(stubs->at, stubs->nr, stubs->capacity);
+		stubs->at[stubs->nr++] =
+		        (struct stub){vaddr, vaddr + left, (uint32_t)stubs->names.size};
+		buf_printf(&stubs->names, "%.*s@plt", (int)strcspn(found->name, "@"), found->name);
+		buf_char(&stubs->names, '\0');
+		at += least;
 	}
+}
+
+static bool is_stub_section(const struct elf_section *section)
+{
+	return (section->flags & SHF_EXECINSTR) &&
+	       (strncmp(section->name, ".plt", 4) == 0 || strcmp(section->name, ".iplt") == 0);
+}
+
+bool plt_is_linkers_name(const struct elf_section *section, const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 4 && strcmp(name + size - 4, "$plt") == 0 && is_stub_section(section);
 }
 
 void plt_add_symbols(struct symtab *symtab, struct elffile *file, uint32_t priority)
 {
-	struct slots slots = {0};
-	struct buf names = {0};
-	struct stub *stubs = NULL;
-	size_t nr = 0, capacity = 0;
+	struct slots slots = {.file = file};
+	struct stubs stubs = {0};
+	const struct elf_section *got = elffile_section(file, ".got.plt");
 	uint32_t text;
 
-	if (!file->is_64 || file->is_big_endian ||
-	    (file->machine != EM_X86_64 && file->machine != EM_AARCH64))
+	if (file->is_big_endian || (file->machine == EM_AARCH64 && !file->is_64))
 		return;
+	got = got ? got : elffile_section(file, ".got");
+	slots.got = got ? got->vaddr : 0;
 	for (size_t i = 0; i < file->nr_sections; i++)
-		if (file->sections[i].type == SHT_RELA && (file->sections[i].flags & SHF_ALLOC))
-			read_relocations(&slots, file, &file->sections[i]);
-	if (slots.nr)
+		if ((file->sections[i].type == SHT_RELA || file->sections[i].type == SHT_REL) &&
+		    (file->sections[i].flags & SHF_ALLOC))
+			read_relocations(&slots, &file->sections[i]);
+	if (slots.nr) {
+		name_resolvers(&slots, symtab);
 		qsort(slots.at, slots.nr, sizeof(*slots.at), by_vaddr);
+	}
 	for (size_t i = 0; slots.nr && i < file->nr_sections; i++)
-		if (strncmp(file->sections[i].name, ".plt", 4) == 0 &&
-		    (file->sections[i].flags & SHF_EXECINSTR))
-			add_stubs(file, &file->sections[i], &slots, &names, &stubs, &nr, &capacity);
-	text = nr ? symtab_add_text(symtab, (struct slice){names.at, names.size}) : RANGES_NONE;
-	for (size_t i = 0; i < nr && text != RANGES_NONE; i++)
-		symtab_add(symtab, stubs[i].vaddr, stubs[i].vaddr + stubs[i].size, text,
-		           stubs[i].offset, priority);
-	symtab->owned = names.at;
+		if (is_stub_section(&file->sections[i]))
+			add_stubs(&stubs, &slots, &file->sections[i]);
+	text = stubs.nr ?
+	               symtab_add_text(symtab, (struct slice){stubs.names.at, stubs.names.size}) :
+	               RANGES_NONE;
+	for (size_t i = 0; i < stubs.nr && text != RANGES_NONE; i++)
+		symtab_add(symtab, stubs.at[i].vaddr, stubs.at[i].end, text, stubs.at[i].offset,
+		           priority);
+	symtab->owned = stubs.names.at;
 	free(slots.at);
-	free(stubs);
+	free(stubs.at);
 }

@@ -124,6 +124,11 @@ int symtab_compare(const char *x, uint32_t rank_x, const char *y, uint32_t rank_
 	return strncmp(y, x, MAX_NAME);
 }
 
+const char *symtab_text(const struct symtab *symtab, const struct range *range)
+{
+	return name_text(symtab, range->value);
+}
+
 static int compare_names(const struct symtab *symtab, const struct range *a, const struct range *b)
 {
 	return symtab_compare(name_text(symtab, a->value), a->priority, name_text(symtab, b->value),
@@ -248,9 +253,11 @@ static void add_symbols(struct elf_reading *reading, struct elf_section *table)
 		name = text.at + symbol.name;
 		if (!name[0])
 			continue;
-		if (symbol.section < file->nr_sections)
+		if (symbol.section < SHN_LORESERVE && symbol.section < file->nr_sections)
 			section = &file->sections[symbol.section];
 		if (!is_function(&symbol) && (!section || !is_label(&symbol, section, name)))
+			continue;
+		if (section && plt_is_linkers_name(section, name))
 			continue;
 		/* the lowest bit of a 32-bit ARM function says Thumb */
 		if (file->machine == EM_ARM && is_function(&symbol))

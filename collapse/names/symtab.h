@@ -93,6 +93,9 @@ int symtab_compare(const char *x, uint32_t rank_x, const char *y, uint32_t rank_
 /* Where priorities are ranks: the best of the names of one start wins, later starts win. */
 void symtab_finish(struct symtab *symtab);
 
+/* What a range that was added is called, borrowed; perhaps with a version behind it. */
+const char *symtab_text(const struct symtab *symtab, const struct range *range);
+
 size_t symtab_memory(const struct symtab *symtab);
 
 #endif

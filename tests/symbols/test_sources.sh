@@ -128,21 +128,46 @@ split() { # VERSION COMPILER PACKER...
 split 4 g++ dwp
 split 5 clang++ llvm-dwp
 
-# stubs
+# stubs: the linker's, of functions of libraries and of an IFUNC of the program itself
 cat >stubs.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
-int main(void) { puts("x"); free(malloc(3)); return 0; }
+static int one(int x) { return x + 1; }
+static int (*choose(void))(int) { return one; }
+int chosen(int) __attribute__((ifunc("choose")));
+int main(void) { puts("x"); free(malloc(3)); return chosen(2); }
 C
-for options in '' '-fcf-protection=none' '-fuse-ld=lld' '-fuse-ld=mold' '-fuse-ld=gold' '-Wl,-z,now' '-no-pie'; do
-	gcc -O0 $options -o stubs stubs.c 2>/dev/null || { skip "stubs with $options: does not link"; continue; }
-	objdump -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got stubs 2>/dev/null |
-		sed -n 's/^0*\([0-9a-f]*\) <\(puts\|free\|malloc\)@plt>:$/\1 \2@plt/p' | sort -k2 >stubs.want
+stubs() { # PREFIX OPTIONS...: of a compiler and its objdump
+	local prefix=$1 what
+	shift
+	what="stubs are name@plt ($prefix$*)"
+	command -v "${prefix}gcc" >/dev/null || { skip "$what: no ${prefix}gcc"; return; }
+	"${prefix}gcc" -w -O0 "$@" -o stubs stubs.c 2>/dev/null || { skip "$what: does not link"; return; }
+	"${prefix}objdump" -d --no-show-raw-insn -j .plt -j .plt.sec -j .plt.got -j .iplt stubs 2>/dev/null |
+		sed -nE 's/^0*([0-9a-f]*) <(puts|free|malloc|\*ABS\*[^@]*)[@$]plt>:$/\1 \2@plt/p' | sed 's/ [*].*@/ chosen@/' | sort -k2 >stubs.want
 	cut -d' ' -f1 stubs.want >pcs
-	[ "$(wc -l <pcs)" = 3 ] || { skip "stubs with $options: objdump sees other stubs"; continue; }
+	[ "$(wc -l <pcs)" -ge 3 ] || { skip "$what: objdump sees other stubs"; return; }
 	names stubs | paste -d' ' pcs - >stubs.got
-	if cmp -s stubs.want stubs.got; then ok "stubs are name@plt ($options)"; else not_ok "stubs are name@plt ($options)" "$(/usr/bin/diff stubs.want stubs.got)"; fi
+	if cmp -s stubs.want stubs.got; then ok "$what"; else not_ok "$what" "$(/usr/bin/diff stubs.want stubs.got)"; fi
+}
+for options in '' '-fcf-protection=none' '-Wl,-z,ibtplt' '-fuse-ld=lld' '-fuse-ld=mold' '-fuse-ld=gold' '-Wl,-z,now' '-no-pie' '-m32' '-m32 -no-pie'; do
+	stubs '' $options
 done
+for options in '' '-mbranch-protection=standard -Wl,-z,force-bti' '-mbranch-protection=pac-ret -Wl,-z,pac-plt'; do
+	stubs aarch64-linux-gnu- $options
+done
+if gcc -w -O0 -fuse-ld=mold -o stubs stubs.c 2>/dev/null; then
+	nm stubs | sed -n 's/^0*\([0-9a-f]*\) . \(.*\)[$]plt$/\1 \2@plt/p' | sort -k2 >stubs.want
+	strip stubs
+	cut -d' ' -f1 stubs.want >pcs
+	check "stubs are name@plt without mold's symbols too" cmp -s stubs.want <(names stubs | paste -d' ' pcs -)
+fi
+if gcc -w -O0 -static -o stubs stubs.c 2>/dev/null; then
+	objdump -d --no-show-raw-insn -j .plt stubs | sed -n 's/^ *\([0-9a-f]*\):.*jmp .*/\1/p' >pcs
+	names stubs | sort >stubs.got
+	check 'stubs of a static program: each has a name' [ "$(wc -l <pcs)" = "$(grep -c '@plt$' stubs.got)" ]
+	check 'and they are those of its IFUNCs' [ "$(grep -cxE '(chosen|strlen|memset)@plt' stubs.got)" = 3 ]
+fi
 
 # a file that becomes shorter while it is read: that module alone loses its names
 if [ "$MODE" = sanitize ]; then
