@@ -12,11 +12,12 @@
 #include "share/mem.h"
 
 #include <elf.h>
+#include <linux/perf_event.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct head {
-	uint8_t form; /* bits 0-1: enum form; 2: aarch64; 3: strict; 4: JIT maps */
+	uint8_t form; /* bits 0-1: enum form; 2: aarch64; 3: strict; 4: JIT maps; 5: i386 */
 	uint8_t regs[15];
 	uint32_t vaddr, pc; /* of the information; of the sample */
 	uint16_t cfi_size;
@@ -30,6 +31,52 @@ enum { IMAGE_SIZE = 1 << 17, HEADERS_SIZE = 512, CODE_SIZE = IMAGE_SIZE - HEADER
 
 static const char names[] = "\0.shstrtab\0.eh_frame\0.debug_frame";
 
+static uint16_t machine_of(const struct head *head)
+{
+	return head->form & 4 ? EM_AARCH64 : head->form & 32 ? EM_386 : EM_X86_64;
+}
+
+/* The headers of image_of() as 32-bit files have them. */
+static void put_headers_32(uint8_t *image, const Elf64_Ehdr *ehdr, const Elf64_Phdr *phdr,
+                           const Elf64_Shdr *shdr)
+{
+	Elf32_Ehdr e = {
+	        .e_type = ehdr->e_type,
+	        .e_machine = ehdr->e_machine,
+	        .e_version = ehdr->e_version,
+	        .e_phoff = sizeof(e),
+	        .e_shoff = sizeof(e) + 2 * sizeof(Elf32_Phdr),
+	        .e_ehsize = sizeof(e),
+	        .e_phentsize = sizeof(Elf32_Phdr),
+	        .e_phnum = ehdr->e_phnum,
+	        .e_shentsize = sizeof(Elf32_Shdr),
+	        .e_shnum = ehdr->e_shnum,
+	        .e_shstrndx = ehdr->e_shstrndx,
+	};
+
+	memcpy(e.e_ident, ehdr->e_ident, sizeof(e.e_ident));
+	e.e_ident[EI_CLASS] = ELFCLASS32;
+	memcpy(image, &e, sizeof(e));
+	for (size_t i = 0; i < 2; i++) {
+		Elf32_Phdr p = {.p_type = phdr[i].p_type,
+		                .p_flags = phdr[i].p_flags,
+		                .p_offset = (uint32_t)phdr[i].p_offset,
+		                .p_vaddr = (uint32_t)phdr[i].p_vaddr,
+		                .p_filesz = (uint32_t)phdr[i].p_filesz};
+
+		memcpy(image + e.e_phoff + i * sizeof(p), &p, sizeof(p));
+	}
+	for (size_t i = 0; i < 3; i++) {
+		Elf32_Shdr s = {.sh_name = shdr[i].sh_name,
+		                .sh_type = shdr[i].sh_type,
+		                .sh_addr = (uint32_t)shdr[i].sh_addr,
+		                .sh_offset = (uint32_t)shdr[i].sh_offset,
+		                .sh_size = (uint32_t)shdr[i].sh_size};
+
+		memcpy(image + e.e_shoff + i * sizeof(s), &s, sizeof(s));
+	}
+}
+
 /* One executable segment, and the information as a segment or as a section. */
 static uint8_t *image_of(const struct head *head, const uint8_t *cfi)
 {
@@ -39,7 +86,7 @@ static uint8_t *image_of(const struct head *head, const uint8_t *cfi)
 	Elf64_Ehdr ehdr = {
 	        .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 	        .e_type = ET_DYN,
-	        .e_machine = head->form & 4 ? EM_AARCH64 : EM_X86_64,
+	        .e_machine = machine_of(head),
 	        .e_version = EV_CURRENT,
 	        .e_phoff = sizeof(ehdr),
 	        .e_shoff = sizeof(ehdr) + 2 * sizeof(Elf64_Phdr),
@@ -72,9 +119,13 @@ static uint8_t *image_of(const struct head *head, const uint8_t *cfi)
 
 	_Static_assert(sizeof(ehdr) + sizeof(phdr) + sizeof(shdr) + sizeof(names) <= HEADERS_SIZE,
 	               "headers overlap");
-	memcpy(image, &ehdr, sizeof(ehdr));
-	memcpy(image + sizeof(ehdr), phdr, sizeof(phdr));
-	memcpy(image + sizeof(ehdr) + sizeof(phdr), shdr, sizeof(shdr));
+	if (machine_of(head) == EM_386) {
+		put_headers_32(image, &ehdr, phdr, shdr);
+	} else {
+		memcpy(image, &ehdr, sizeof(ehdr));
+		memcpy(image + sizeof(ehdr), phdr, sizeof(phdr));
+		memcpy(image + sizeof(ehdr) + sizeof(phdr), shdr, sizeof(shdr));
+	}
 	memcpy(image + HEADERS_SIZE - sizeof(names), names, sizeof(names));
 	memcpy(image + at, cfi, head->cfi_size);
 	return image;
@@ -93,12 +144,14 @@ static void walk(const struct head *head, struct modules *modules, struct module
 {
 	static struct unwind_frame frames[UNWIND_DEPTH_MAX];
 	struct unwind_options options = {.strict = (head->form & 8) != 0};
-	bool is_x86 = !(head->form & 4);
+	bool is_x86 = !(head->form & 4), is_i386 = machine_of(head) == EM_386;
 	uint64_t regs[33] = {0};
 	struct unwind_sample sample = {
-	        .machine = is_x86 ? EM_X86_64 : EM_AARCH64,
-	        .regs_abi = 2,
-	        .regs_mask = is_x86 ? 0xff0fff : 0x1ffffffff,
+	        .machine = machine_of(head),
+	        .regs_abi = is_i386 ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64,
+	        .regs_mask = is_i386 ? 0xfff :
+	                     is_x86  ? 0xff0fff :
+	                               0x1ffffffff,
 	        .regs = regs,
 	        .stack = stack,
 	        .stack_size = stack_size,
