@@ -152,12 +152,14 @@ static bool say_losses(const struct run *run)
 	if (report->is_incomplete)
 		msg_warn("%s; what was before it is used", report->message);
 	if (nr_lost)
-		msg_warn("the recorder lost %s samples or records; a larger buffer (-m) or a lower "
+		msg_warn("the recorder lost %s sample%s or record%s; a larger buffer (-m) or a "
+		         "lower "
 		         "frequency (-F) avoids that",
-		         num_format_grouped(nr, nr_lost));
+		         num_format_grouped(nr, nr_lost), num_plural(nr_lost), num_plural(nr_lost));
 	if (nr_bad)
-		msg_warn("%s records could not be understood and were left out",
-		         num_format_grouped(nr, nr_bad));
+		msg_warn("%s record%s could not be understood and %s left out",
+		         num_format_grouped(nr, nr_bad), num_plural(nr_bad),
+		         nr_bad == 1 ? "was" : "were");
 	if (run->format_report.nr_bad)
 		msg_warn("%s malformed %s: %s", num_format_grouped(nr, run->format_report.nr_bad),
 		         run->format_report.nr_bad == 1 ?

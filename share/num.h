@@ -31,4 +31,10 @@ size_t num_format_u64(char *out, uint64_t value);
 #define NUM_GROUPED 32
 char *num_format_grouped(char *out, uint64_t value);
 
+/* What a noun ends in behind this number: "s", or nothing behind 1. */
+static inline const char *num_plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 #endif

@@ -20,24 +20,6 @@
 #define TYPES_MAX 32
 #define TYPE_TEXT 64
 
-static bool next_line(struct slice *rest, struct slice *line)
-{
-	if (!rest->size)
-		return false;
-	*line = (struct slice){rest->at, slice_find(*rest, "\n")};
-	*rest = slice_from(*rest, line->size + 1);
-	return true;
-}
-
-static struct slice next_word(struct slice *rest)
-{
-	struct slice word = *rest = slice_trim(*rest);
-
-	word.size = slice_find(word, " ");
-	*rest = slice_from(*rest, word.size);
-	return word;
-}
-
 /* ---- -raw ---- */
 
 struct location {
@@ -154,10 +136,10 @@ static void take_location(struct raw *raw, struct slice line)
 		return;
 	}
 	text = slice_from(text, number.size + 2);
-	address = next_word(&text);
+	address = slice_next_word(&text);
 	text = slice_trim(text);
 	if (slice_starts(text, "M="))
-		next_word(&text);
+		slice_next_word(&text);
 	text = slice_trim(text);
 	if (slice_starts(text, "[F]"))
 		text = slice_trim(slice_from(text, 3));
@@ -176,7 +158,8 @@ static int take_types(struct raw *raw, struct slice line, struct folded_header *
 	size_t first_choice = 0;
 	const char *unit;
 
-	for (struct slice word; raw->nr_types < TYPES_MAX && (word = next_word(&line)).size;) {
+	for (struct slice word;
+	     raw->nr_types < TYPES_MAX && (word = slice_next_word(&line)).size;) {
 		char *type = raw->types[raw->nr_types];
 		size_t slash;
 
@@ -210,7 +193,7 @@ static bool take_sample(struct raw *raw, struct slice line)
 	weight_fx weight = 0;
 	uint32_t node = 0;
 
-	for (; (word = next_word(&values)).size; nr_values++)
+	for (; (word = slice_next_word(&values)).size; nr_values++)
 		if (nr_values == raw->value)
 			status = weight_parse(word.at, word.size, &weight);
 	if (colon == line.size || nr_values != raw->nr_types || status != WEIGHT_OK) {
@@ -219,7 +202,7 @@ static bool take_sample(struct raw *raw, struct slice line)
 			raw_bad(raw, "no sample", line);
 		return true;
 	}
-	while ((word = next_word(&ids)).size) {
+	while ((word = slice_next_word(&ids)).size) {
 		uint64_t id;
 		uint32_t index = num_parse_u64(word.at, word.size, &id) ? UINT32_MAX :
 		                                                          idmap_get(&raw->ids, id);
@@ -254,7 +237,7 @@ static int fold_raw(struct raw *raw, struct slice text, struct folded_header *he
 
 	for (size_t i = 0; i < MIN_OF(text.size, locations + strlen("\nLocations\n")); i++)
 		raw->line += text.at[i] == '\n';
-	while (next_line(&rest, &line) && !slice_starts(line, "Mappings")) {
+	while (slice_next_line(&rest, &line) && !slice_starts(line, "Mappings")) {
 		raw->line++;
 		take_location(raw, line);
 	}
@@ -264,11 +247,11 @@ static int fold_raw(struct raw *raw, struct slice text, struct folded_header *he
 	rest = (struct slice){text.at, locations};
 	rest = slice_from(rest, samples + strlen("Samples:\n"));
 	raw->line++;
-	if (!next_line(&rest, &line))
+	if (!slice_next_line(&rest, &line))
 		return err_set(raw->err, "there are no samples");
 	if (take_types(raw, line, header))
 		return -1;
-	while (next_line(&rest, &line)) {
+	while (slice_next_line(&rest, &line)) {
 		raw->line++;
 		if (!take_sample(raw, line))
 			return -1;

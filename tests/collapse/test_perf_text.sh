@@ -78,6 +78,8 @@ noise='instruction trace error type 1 time 4.5 cpu 0 pid 1 tid 1 ip 0 code 5: Lo
 folds "B16 records and messages" "$noise" 'app;a 1'
 printf "$noise" >"$work/noise"
 expect "B16 what was lost is said" 1 'lost 500' collapse "$work/noise"
+sed 's/lost 500/lost 1/' "$work/noise" >"$work/noise1"
+expect "B16 one lost is one" 1 'lost 1 sample or record;' collapse "$work/noise1"
 check "B16 what was lost is in the header" grep -qx '# lost: 500 records' <(collapse "$work/noise" 2>&1)
 folds "B17 no frames" 'app 1 10.000000: 9 cycles:\n\napp 1 10.100000: 1 cycles:\n\napp 1 10.200000: 1 cycles:\n' 'app;[no stack] 11' $p
 folds "empty line before the frames" 'app 1 10.000000: 9 cycles:\n\n\t1 a (/b)\n\n' 'app;a 9' $p
