@@ -293,13 +293,10 @@ void frametree_build(struct frametree *tree)
 	/* of each two that part, one ends or is a node of its own */
 	max_nr = 2 * (size_t)nr + 1;
 	tree->runs = mem_resize(NULL, max_nr, sizeof(*tree->runs));
-	mem_advise_huge(tree->runs, max_nr * sizeof(*tree->runs));
 	for (int c = 0; c < tree->nr_columns; c++)
 		weights_resize(&tree->self[c], max_nr);
 	p.movers = mem_resize(NULL, nr + 1, sizeof(*p.movers));
 	p.spare = mem_resize(NULL, nr + 1, sizeof(*p.spare));
-	mem_advise_huge(p.movers, nr * sizeof(*p.movers));
-	mem_advise_huge(p.spare, nr * sizeof(*p.spare));
 	p.start = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*p.start));
 	p.keys = mem_alloc(((size_t)tree->names.nr + 1) * sizeof(*p.keys));
 	for (uint32_t i = 0; i < nr; i++)
@@ -427,12 +424,15 @@ static void close_run(struct settling *s)
 
 static void put_run(struct settling *s, uint32_t run, uint32_t parent)
 {
+	static const uint32_t no_name = NODE_NONE;
 	const struct frametree *tree = s->tree;
+	const uint32_t *names = &no_name;
 	uint32_t nr = 1;
-	const uint32_t *names = frametree_names(tree, run, &nr);
 
-	for (uint32_t i = 0; i < MAX_OF(nr, 1); i++) {
-		s->nodes[s->nr] = (struct frametree_node){parent, run ? names[i] : NODE_NONE};
+	if (run)
+		names = frametree_names(tree, run, &nr);
+	for (uint32_t i = 0; i < nr; i++) {
+		s->nodes[s->nr] = (struct frametree_node){parent, names[i]};
 		for (int c = 0; c < tree->nr_columns; c++) {
 			weights_set(&s->total[c], s->nr, weights_get(&tree->total[c], run));
 			weights_set(&s->self[c], s->nr, 0);
@@ -454,7 +454,6 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	s.thin = strtab_cstr(&tree->names, THIN_NAME);
 	nr = weigh(&s);
 	s.nodes = mem_resize(NULL, nr, sizeof(*s.nodes));
-	mem_advise_huge(s.nodes, nr * sizeof(*s.nodes));
 	for (int c = 0; c < tree->nr_columns; c++) {
 		weights_like(&s.self[c], &tree->self[c], nr);
 		weights_like(&s.total[c], &tree->total[c], nr);

@@ -82,7 +82,7 @@ void frametree_build(struct frametree *tree);
 /* Makes the root's total larger, by weight of its own; -1 where it is larger already. */
 int frametree_set_total(struct frametree *tree, weight_fx total);
 
-/* The names of a run, *nr of them; none for the root. Between build and settle. */
+/* The names of a run other than the root, *nr of them. Between build and settle. */
 static inline const uint32_t *frametree_names(const struct frametree *tree, uint32_t run,
                                               uint32_t *nr)
 {

@@ -150,13 +150,11 @@ static void make_room(struct pile *pile, size_t nr_ids)
 	while (pile->ids_capacity - pile->nr_ids < nr_ids) {
 		pile->ids_capacity += pile->ids_capacity / 2 + 4096;
 		pile->ids = mem_resize(pile->ids, pile->ids_capacity, sizeof(*pile->ids));
-		mem_advise_huge(pile->ids, pile->ids_capacity * sizeof(*pile->ids));
 	}
 	if (pile->nr < pile->capacity)
 		return;
 	pile->capacity += pile->capacity / 2 + 256;
 	pile->first = mem_resize(pile->first, pile->capacity, sizeof(*pile->first));
-	mem_advise_huge(pile->first, pile->capacity * sizeof(*pile->first));
 }
 
 void pile_add(struct pile *pile, const uint32_t *ids, size_t nr, bool reverse,

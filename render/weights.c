@@ -13,7 +13,6 @@ void weights_release(struct weights *w)
 void weights_resize(struct weights *w, size_t capacity)
 {
 	w->whole = mem_resize(w->whole, capacity, sizeof(*w->whole));
-	mem_advise_huge(w->whole, capacity * sizeof(*w->whole));
 	if (w->fraction)
 		w->fraction = mem_resize(w->fraction, capacity, sizeof(*w->fraction));
 	w->capacity = capacity;

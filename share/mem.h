@@ -27,10 +27,10 @@ void *mem_cleared(size_t size);
 NEVER_NULL void *mem_resize(void *old, size_t nr, size_t size);
 
 /*
- * For large arrays that are read all over: with small pages each access would
- * miss the TLB as well, and each page is a fault when it is first written.
- * Advice to the kernel about memory from the functions above; small ones are
- * left alone.
+ * For tables that are read all over: with small pages each access would miss
+ * the TLB as well. Advice to the kernel about memory from the functions above;
+ * small tables are left alone. Arrays that grow are better without: their
+ * pages are broken up where they move, and zeroed to no use.
  */
 #define MEM_HUGE ((size_t)2 << 20)
 void mem_advise_huge(void *at, size_t size);

@@ -22,11 +22,11 @@ static uint64_t half_word(const unsigned char *p)
 uint64_t hash_bytes(const void *bytes, size_t size)
 {
 	const unsigned char *p = bytes;
-	uint64_t hash = HASH_START, tail = 0;
+	uint64_t hash = 0x2545f4914f6cdd1du, tail = 0;
 	size_t left = size;
 
 	for (; left >= 8; left -= 8, p += 8)
-		hash = hash_word(hash, word(p));
+		hash = hash_u64(word(p), hash);
 	/* loads that overlap what was taken cost less than a loop over bytes */
 	if (left && size >= 8)
 		tail = word(p + left - 8) >> 8 * (8 - left);
@@ -35,7 +35,7 @@ uint64_t hash_bytes(const void *bytes, size_t size)
 	else
 		for (size_t i = left; i--;)
 			tail = tail << 8 | p[i];
-	return hash_tail(hash, tail, size);
+	return hash_u64(tail ^ hash, hash + size + 0x632be59bd9b4e019u);
 }
 
 void strtab_release(struct strtab *tab)
@@ -81,12 +81,7 @@ static uint32_t *find(const struct strtab *tab, const char *text, size_t size, u
 
 uint32_t strtab_id(struct strtab *tab, const char *text, size_t size)
 {
-	return strtab_id_hashed(tab, text, size, hash_bytes(text, size));
-}
-
-uint32_t strtab_id_hashed(struct strtab *tab, const char *text, size_t size, uint64_t full_hash)
-{
-	uint32_t hash = (uint32_t)full_hash;
+	uint32_t hash = (uint32_t)hash_bytes(text, size);
 	uint32_t *slot;
 
 	if (tab->nr_slots / 2 <= tab->nr)

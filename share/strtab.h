@@ -64,26 +64,7 @@ static inline uint64_t hash_u64(uint64_t a, uint64_t b)
  * Multiply-and-fold over 8-byte words, in the family of wyhash (public domain
  * description by Wang Yi); not safe against collisions made on purpose, which
  * cost time only.
- *
- * Whoever looks for the end of a string word by word can hash it on the way:
- * hash_word() for each whole word, then hash_tail() with the bytes that are
- * left (0 to 7, zero above them) and the size of all.
  */
 uint64_t hash_bytes(const void *bytes, size_t size);
-
-#define HASH_START 0x2545f4914f6cdd1du
-
-static inline uint64_t hash_word(uint64_t hash, uint64_t word)
-{
-	return hash_u64(word, hash);
-}
-
-static inline uint64_t hash_tail(uint64_t hash, uint64_t tail, size_t size)
-{
-	return hash_u64(tail ^ hash, hash + size + 0x632be59bd9b4e019u);
-}
-
-/* strtab_id() with hash_bytes(text, size) at hand already. */
-uint32_t strtab_id_hashed(struct strtab *tab, const char *text, size_t size, uint64_t hash);
 
 #endif
