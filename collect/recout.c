@@ -98,7 +98,12 @@ static void *write_blocks(void *arg)
 		pthread_mutex_lock(&rec->lock);
 		rec->failure = failure;
 		rec->queued -= queued;
-		buf_release(&block->bytes);
+		if (rec->nr_spares < RECOUT_SPARES) {
+			buf_reset(&block->bytes);
+			rec->spares[rec->nr_spares++] = block->bytes;
+		} else {
+			buf_release(&block->bytes);
+		}
 		free(block);
 		pthread_cond_broadcast(&rec->changed);
 	}
@@ -106,7 +111,8 @@ static void *write_blocks(void *arg)
 	return NULL;
 }
 
-static void enqueue(struct recout *rec, struct recout_block *block)
+/* next: NULL, or an empty buffer that may be had from what is written by now. */
+static void enqueue(struct recout *rec, struct recout_block *block, struct buf *next)
 {
 	block->next = NULL;
 	block->compress = rec->zstream != NULL;
@@ -119,6 +125,8 @@ static void enqueue(struct recout *rec, struct recout_block *block)
 		rec->first = block;
 	rec->last = block;
 	rec->queued += block->bytes.size;
+	if (next && rec->nr_spares)
+		*next = rec->spares[--rec->nr_spares];
 	pthread_cond_broadcast(&rec->changed);
 	pthread_mutex_unlock(&rec->lock);
 }
@@ -178,7 +186,7 @@ void recout_take(struct recout *rec, struct buf *records)
 	if (rec->hold_ns)
 		hold(rec, detach_block(records));
 	else
-		enqueue(rec, detach_block(records));
+		enqueue(rec, detach_block(records), records);
 }
 
 void recout_push(struct recout *rec)
@@ -196,12 +204,12 @@ void recout_let_go(struct recout *rec)
 {
 	recout_push(rec);
 	if (rec->kept.size)
-		enqueue(rec, detach_block(&rec->kept));
+		enqueue(rec, detach_block(&rec->kept), NULL);
 	while (rec->held) {
 		struct recout_block *block = rec->held;
 
 		rec->held = block->next;
-		enqueue(rec, block);
+		enqueue(rec, block, NULL);
 	}
 }
 
@@ -233,6 +241,8 @@ static void end_writer(struct recout *rec)
 	rec->out.failure = rec->failure;
 	buf_release(&rec->record);
 	buf_release(&rec->block);
+	while (rec->nr_spares)
+		buf_release(&rec->spares[--rec->nr_spares]);
 	zstream_free(rec->zstream);
 	rec->zstream = NULL;
 }

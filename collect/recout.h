@@ -22,6 +22,8 @@
  * Writing happens in a thread of its own, behind a queue: a reader that is
  * slow for a while must not keep us from emptying the kernel's rings.
  */
+#define RECOUT_SPARES 32
+
 struct recout {
 	struct output out;   /* opened and closed here; written by the thread alone */
 	struct buf block;    /* records that are not in the queue yet */
@@ -43,6 +45,9 @@ struct recout {
 	pthread_cond_t changed;
 	struct recout_block *first, *last;
 	size_t queued; /* bytes */
+	/* what blocks were in: memory that is given back and had anew costs page faults */
+	struct buf spares[RECOUT_SPARES];
+	size_t nr_spares;
 	bool ending;
 	int failure; /* errno of the write that failed; from then on blocks are dropped */
 };
