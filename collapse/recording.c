@@ -402,12 +402,30 @@ static void take_lost(struct recording *rec, const struct record *record,
 
 /* ---- intervals ---- */
 
-static int64_t clock_ns(void)
+/* A stream of this machine can be late by that much. */
+#define LATE_NS 3600000000000
+
+static int64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * By how much the clock of the day is ahead of that of a record which was just
+ * read. The recorder's clock is at hand where it is the monotonic one of this
+ * boot: then it does not matter how late the record is.
+ */
+static int64_t clock_ahead(const struct recording *rec, uint64_t time)
+{
+	int64_t now = clock_ns(CLOCK_REALTIME), steady = clock_ns(CLOCK_MONOTONIC);
+	int64_t late = steady - (int64_t)time;
+
+	return now - (rec->reader->clockid == CLOCK_MONOTONIC && late >= 0 && late < LATE_NS ?
+	                      steady :
+	                      (int64_t)time);
 }
 
 /* The same recording, with nothing counted and without what has ended. */
@@ -457,19 +475,20 @@ static void end_interval(struct recording *rec)
  */
 static void watch_interval(struct recording *rec, uint64_t time)
 {
-	int64_t every = (int64_t)rec->options->every_ns, now;
+	int64_t every = (int64_t)rec->options->every_ns, now, ahead;
 
 	if (rec->interval_start && ((int64_t)time + rec->epoch_ns) / every != rec->slot) {
-		now = clock_ns();
+		now = clock_ns(CLOCK_REALTIME);
+		ahead = clock_ahead(rec, time);
 		end_interval(rec);
 		if (now - rec->interval_since >= every / 10 * 9 &&
-		    llabs(now - (int64_t)time - rec->epoch_ns) > 2000000000)
-			rec->epoch_ns = now - (int64_t)time;
+		    llabs(ahead - rec->epoch_ns) > 2000000000)
+			rec->epoch_ns = ahead;
 		rec->interval_since = now;
 	}
 	if (!rec->epoch_ns) {
-		rec->interval_since = clock_ns();
-		rec->epoch_ns = rec->interval_since - (int64_t)time;
+		rec->interval_since = clock_ns(CLOCK_REALTIME);
+		rec->epoch_ns = clock_ahead(rec, time);
 	}
 	if (!rec->interval_start)
 		rec->interval_start = rec->slot ? ((int64_t)time + rec->epoch_ns) / every * every :

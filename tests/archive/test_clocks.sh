@@ -63,3 +63,18 @@ END
 else
 	skip "the clock is set: only the plain build has the library that sets it"
 fi
+
+# ---- what comes late is not a clock that was set ----
+if can_sample; then
+	perl -e 'my $end = time + 30; 1 while time < $end && getppid != 1' &
+	busy=$!
+	collect -q -F 199 -a -e cpu-clock --duration 7 2>/dev/null | { sleep 3; cat; } |
+		collapse -q --every 1s --archive late 2>err
+	kill $busy
+	# names but for the first, which begins where the recording does
+	seconds=$(ls late | sed -E 's/^(....)(..)(..)T(..)(..)(..)Z.*/\1-\2-\3 \4:\5:\6Z/' | date -f - +%s)
+	check "a stream that is 3 s late: one interval for each second" awk '
+		{ print } NR > 2 && $1 != before + 1 { bad = 1 } { before = $1 } END { exit bad || NR < 6 }' <<<"$seconds"
+else
+	skip "a stream that is late: this user cannot sample here"
+fi
