@@ -308,18 +308,21 @@ static int take_choice(struct request *r, int id, const char *arg, struct err *e
 		r->picture.theme = (enum theme)index;
 		return 0;
 	case OPT_COLOR:
-		if (choose(arg, colours, ARRAY_SIZE(colours), "answer to --color", &index, err) < 0)
-			/* scripts shorten flamegraph.pl's --colors so */
-			return take_choice(r, OPT_PALETTE, arg, err);
-		r->text.colour = index == 1 || (index == 0 && isatty(STDOUT_FILENO));
-		return 0;
+		if (choose(arg, colours, ARRAY_SIZE(colours), "answer to --color", &index, err) ==
+		    0) {
+			r->text.colour = index == 1 || (index == 0 && isatty(STDOUT_FILENO));
+			return 0;
+		}
+		/* scripts shorten flamegraph.pl's --colors so */
+		break;
 	default:
-		if (choose(arg, palette_names, PALETTE_NR, "palette", &index, err) < 0)
-			return -1;
-		r->picture.palette = (enum palette_kind)index;
-		r->has_palette = true;
-		return 0;
+		break;
 	}
+	if (choose(arg, palette_names, PALETTE_NR, "palette", &index, err) < 0)
+		return -1;
+	r->picture.palette = (enum palette_kind)index;
+	r->has_palette = true;
+	return 0;
 }
 
 static int take_option(struct request *r, int id, const char *arg, struct err *err)
