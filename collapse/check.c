@@ -255,13 +255,13 @@ static cJSON *describe(const struct check_view *view)
 	add_text(root, "processor", reader->cpudesc);
 	add_text(root, "command", reader->command);
 	add_number(root, "samples", view->report->nr_samples);
-	if (view->last_time) {
+	if (view->span->last_time) {
 		snprintf(text, sizeof(text), "%.6f s to %.6f s (%.6f s)",
-		         (double)view->first_time / 1e9, (double)view->last_time / 1e9,
-		         (double)(view->last_time - view->first_time) / 1e9);
+		         (double)view->span->first_time / 1e9, (double)view->span->last_time / 1e9,
+		         (double)(view->span->last_time - view->span->first_time) / 1e9);
 		add_text(root, "span", text);
 	}
-	add_count(root, "cpus seen", view->nr_cpus);
+	add_count(root, "cpus seen", view->span->nr_cpus);
 	add_number(root, "processes", view->session->nr_processes);
 	add_number(root, "threads", view->session->nr_threads);
 	add_number(root, "distinct stacks", view->stacks->nr_entries);

@@ -9,6 +9,7 @@
 #define COLLAPSE_CHECK_H
 
 #include "collapse/recording.h"
+#include "collapse/span.h"
 #include "share/compat.h"
 
 /* Everything borrowed. */
@@ -19,8 +20,7 @@ struct check_view {
 	const struct stacks *stacks;
 	struct symbolizer *symbolizer; /* NULL: names are not looked up */
 	const struct recording_report *report;
-	uint64_t first_time, last_time; /* of samples, ns */
-	size_t nr_cpus;
+	const struct span *span;
 };
 
 void check_write(const struct check_view *view, bool as_json, struct output *out);

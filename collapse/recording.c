@@ -11,6 +11,7 @@
 #include "collapse/measure.h"
 #include "collapse/records/reorder.h"
 #include "collapse/samples.h"
+#include "collapse/span.h"
 #include "share/mem.h"
 #include "share/num.h"
 
@@ -43,9 +44,7 @@ struct recording {
 
 	uint64_t lost_records, lost_sums; /* of the kernel, of the tool */
 
-	uint64_t first_time, last_time; /* of counted samples */
-	uint64_t *cpus;                 /* bits: seen in samples */
-	size_t nr_cpu_words, nr_cpus;
+	struct span span; /* of counted samples */
 
 	struct folder *folder; /* where intervals go; the caller's */
 	struct folded_header *header;
@@ -129,22 +128,6 @@ static void begin(struct recording *rec, const struct session *old)
 
 /* ---- counting samples ---- */
 
-static void note_cpu(struct recording *rec, uint32_t cpu)
-{
-	size_t word = cpu / 64;
-
-	if (cpu > 65535)
-		return;
-	if (word >= rec->nr_cpu_words) {
-		rec->cpus = mem_resize(rec->cpus, word + 1, sizeof(*rec->cpus));
-		memset(rec->cpus + rec->nr_cpu_words, 0,
-		       (word + 1 - rec->nr_cpu_words) * sizeof(*rec->cpus));
-		rec->nr_cpu_words = word + 1;
-	}
-	rec->nr_cpus += !(rec->cpus[word] >> (cpu % 64) & 1);
-	rec->cpus[word] |= (uint64_t)1 << (cpu % 64);
-}
-
 /* Counts a sample that is also kept as it is. */
 static int keep_sample(struct recording *rec, const struct event *event,
                        const struct sample *sample, const struct thread *thread, weight_fx weight)
@@ -212,12 +195,7 @@ static void count_sample(struct recording *rec, const struct event *event,
 	if (counted <= 0)
 		return;
 	rec->report->nr_samples++;
-	note_cpu(rec, sample->cpu);
-	if (!sample->time)
-		return;
-	if (!rec->first_time || sample->time < rec->first_time)
-		rec->first_time = sample->time;
-	rec->last_time = MAX_OF(rec->last_time, sample->time);
+	span_add(&rec->span, sample->time, sample->cpu);
 }
 
 /*
@@ -301,11 +279,8 @@ static void uncount(struct recording *rec)
 	report->nr_other_event += report->nr_samples - rec->counted.nr_samples;
 	report->nr_samples = rec->counted.nr_samples;
 	report->nr_filtered = rec->counted.nr_filtered;
-	rec->first_time = rec->last_time = 0;
+	span_clear(&rec->span);
 	rec->has_no_weights = false;
-	if (rec->nr_cpu_words) /* NULL where no sample tells its CPU */
-		memset(rec->cpus, 0, rec->nr_cpu_words * sizeof(*rec->cpus));
-	rec->nr_cpus = 0;
 }
 
 static void take_sample(struct recording *rec, const struct record *record, struct event *event)
@@ -460,7 +435,7 @@ static void end_interval(struct recording *rec)
 	begin_anew(rec);
 	rec->first_choice = NULL;
 	rec->counted = *rec->report;
-	rec->first_time = rec->last_time = 0;
+	span_clear(&rec->span);
 	/* what could not be written grows into the next interval */
 	if (kept > 0)
 		return;
@@ -621,26 +596,6 @@ static void set_event(const struct recording *rec, const struct event *event,
 	}
 }
 
-static void set_sampled(const struct recording *rec, const struct event *event,
-                        struct folded_header *header)
-{
-	struct buf text = {0};
-	size_t nr_cpus = rec->nr_cpus ? rec->nr_cpus : rec->reader->nr_cpus;
-
-	if (rec->last_time > rec->first_time)
-		buf_printf(&text, "%.2f s", (double)(rec->last_time - rec->first_time) / 1e9);
-	if (text.size && nr_cpus)
-		buf_printf(&text, " on %zu cpu%s", nr_cpus, nr_cpus == 1 ? "" : "s");
-	if (text.size && event->attr.freq)
-		buf_printf(&text, " at %llu Hz", (unsigned long long)event->attr.sample_freq);
-	else if (text.size && event->attr.sample_period > 1)
-		buf_printf(&text, " every %llu %s", (unsigned long long)event->attr.sample_period,
-		           event_unit(event));
-	if (text.size)
-		folded_header_set(header, "sampled", "%s", buf_text(&text));
-	buf_release(&text);
-}
-
 /* Of this recording or interval; merged with what the header says of others. */
 static void set_header(const struct recording *rec, struct folded_header *header)
 {
@@ -651,7 +606,7 @@ static void set_header(const struct recording *rec, struct folded_header *header
 
 	if (event) {
 		set_event(rec, event, header);
-		set_sampled(rec, event, &own);
+		span_header(&rec->span, event, reader->nr_cpus, &own);
 	}
 	folded_header_set(&own, "lost", "%llu records",
 	                  (unsigned long long)(report->nr_lost - counted->nr_lost));
@@ -706,9 +661,7 @@ static void describe(struct recording *rec)
 	        .stacks = &rec->stacks,
 	        .symbolizer = rec->symbolizer,
 	        .report = rec->report,
-	        .first_time = rec->first_time,
-	        .last_time = rec->last_time,
-	        .nr_cpus = rec->nr_cpus,
+	        .span = &rec->span,
 	};
 
 	check_write(&view, rec->options->check_json, rec->options->check);
@@ -807,7 +760,7 @@ int recording_fold(struct input *in, const struct recording_options *options, st
 	session_release(&rec.session);
 	modules_free(rec.modules);
 	reader_close(rec.reader);
-	free(rec.cpus);
+	span_release(&rec.span);
 	return result;
 }
 
