@@ -188,13 +188,10 @@ static bool open_row(struct bpftrace *b, struct slice text)
 /* "FUNCTION+DECIMAL", "ADDRESS FUNCTION+DECIMAL (FILE)" */
 static void take_frame(struct bpftrace *b, struct slice line, struct slice text)
 {
-	size_t place = slice_find(text, " (/");
-
 	if (*line.at == '\t') {
 		slice_next_word(&text);
 		text = slice_trim(text);
-		place = MIN_OF(slice_find(text, " (/"), slice_find(text, " (["));
-		text.size = place;
+		text.size = MIN_OF(slice_find(text, " (/"), slice_find(text, " (["));
 	}
 	callers_add(&b->stacks[b->at], b->folder, slice_cut_offset(text));
 }

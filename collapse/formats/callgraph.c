@@ -296,8 +296,11 @@ static bool follow(struct flow *flow, struct folder *folder, struct way way)
 	uint32_t node = folder_child(folder, way.node, function->name);
 	weight_fx left = function->self - place->used, own = left;
 
-	if (way.share < 1)
-		own = (weight_fx)(way.share * (double)(function->self / WEIGHT_ONE)) * WEIGHT_ONE;
+	if (way.share < 1) {
+		weight_fx whole = function->self / WEIGHT_ONE;
+
+		own = (weight_fx)(way.share * (double)whole) * WEIGHT_ONE;
+	}
 	own = MIN_OF(own, left);
 	place->used += own;
 	if (!place->nr_ways++)

@@ -173,7 +173,7 @@ static struct slice without_guest(struct slice left)
 	if (!slice_starts(word, "VM:"))
 		return left;
 	if (word.size == 3)
-		word = slice_next_word(&rest);
+		slice_next_word(&rest);
 	left = rest;
 	word = slice_next_word(&rest);
 	return slice_trim(slice_starts(word, "VCPU:") ? rest : left);
