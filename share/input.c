@@ -58,6 +58,7 @@ static bool has_raw(const struct input *in)
 	return in->raw_end - in->raw_start >= enough;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as many levels as there are layers of compression, a few */
 static ssize_t read_raw(struct input *in, char *to, size_t size, struct err *err)
 {
 	ssize_t done;
@@ -70,6 +71,7 @@ static ssize_t read_raw(struct input *in, char *to, size_t size, struct err *err
 	return done < 0 ? err_sys(err, "cannot read '%s'", in->name) : done;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 static int fill_raw(struct input *in, struct err *err)
 {
 	size_t kept = in->raw_end - in->raw_start;
@@ -139,6 +141,7 @@ static bool is_coded(const char *at, size_t size)
  * What was coded before it was compressed, UTF-16 or a file that is kept
  * gzipped: its decoder reads what the decompressor makes.
  */
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 static struct input *open_inside(struct input *in, unsigned layers)
 {
 	struct input *outer;
@@ -221,6 +224,7 @@ struct input *input_of_bytes(const char *name, struct buf *bytes)
 	return in;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 void input_close(struct input *in)
 {
 	if (!in)
@@ -357,6 +361,7 @@ static int check_limit(const struct input *in, struct err *err)
 }
 
 /* Appends at least one decoded byte to the window, or sets at_end. */
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 static int fill(struct input *in, struct err *err)
 {
 	static const char utf8_mark[] = "\xef\xbb\xbf";
@@ -404,6 +409,7 @@ static int fill(struct input *in, struct err *err)
 	}
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 int input_peek(struct input *in, size_t want, const char **at, size_t *got, struct err *err)
 {
 	while (in->end - in->start < want && !in->at_end)
@@ -421,6 +427,7 @@ void input_skip(struct input *in, size_t size)
 	in->consumed += size;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): see read_raw */
 ssize_t input_read(struct input *in, void *to, size_t size, struct err *err)
 {
 	const char *at;
