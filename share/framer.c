@@ -149,10 +149,10 @@ static void make_room(struct framer *framer, size_t size)
 static size_t count_shared(const struct framer *framer, const char *text, size_t size,
                            const char *last)
 {
-	size_t shared = 0, nr = 0;
+	size_t shared = 0, nr = 0, end = MIN_OF(size, framer->text_size);
 	uint64_t differ;
 
-	while (shared <= framer->text_size) {
+	while (shared <= end) {
 		differ = ~bytes64_same(text + shared, last + shared);
 		if (differ) {
 			shared += (unsigned)__builtin_ctzll(differ);
@@ -227,7 +227,7 @@ const uint32_t *framer_split(struct framer *framer, struct strtab *names, struct
 	/* behind the last frame as behind the others */
 	text[stack.size] = ';';
 	memset(text + stack.size + 1, 0, BEHIND - 1);
-	nr_shared = count_shared(framer, text, stack.size, framer->text + BEFORE);
+	nr_shared = framer->nr ? count_shared(framer, text, stack.size, framer->text + BEFORE) : 0;
 	framer->other_text = framer->text;
 	framer->text = text - BEFORE;
 	framer->text_size = stack.size;
