@@ -173,8 +173,9 @@ static int choose(const char *arg, const char *const *names, size_t nr, const ch
 		}
 	}
 	near = opts_nearest(arg, names, nr);
-	return err_set(err, "unknown %s '%s'; %s '%s'", what, arg,
-	               near ? "did you mean" : "one that is known:", near ? near : names[0]);
+	return err_set(err, "unknown %s '%s'; %s '%s'%s", what, arg,
+	               near ? "did you mean" : "one that is known:", near ? near : names[0],
+	               near ? "?" : "");
 }
 
 static int number_in(const char *arg, double low, double high, const char *option, double *value,
@@ -597,6 +598,7 @@ static void fill_defaults(struct request *r)
 	const char *event = folded_header_get(&r->header, "event");
 
 	p->header = &r->header;
+	p->html = r->format == FORMAT_HTML;
 	/* as collapse calls what it measures in waits and latencies */
 	if (!r->has_palette && event && strncmp(event, "time ", 5) == 0)
 		p->palette = PALETTE_WAIT;

@@ -83,7 +83,8 @@ const char *opts_nearest(const char *word, const char *const *names, size_t nr)
 		}
 	}
 	free(row);
-	return best <= 1 + size / 3 ? nearest : NULL;
+	/* where every byte differs it is no slip of a finger */
+	return nearest && best <= 1 + size / 3 && best < strlen(nearest) ? nearest : NULL;
 }
 
 static int unknown(const struct opts *opts, const char *name, size_t size, struct err *err)

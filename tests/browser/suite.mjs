@@ -413,6 +413,9 @@ await test("HTML page: the same application", async open => {
 	await click(page, "work");
 	equal((await state(page)).z, await index(page, "work"));
 	equal(await geometry(page), [], "geometry");
+	const fonts = [page, await open("small.svg")].map(p => p.evaluate(() => [document.contentType, getComputedStyle(document.querySelector("#fg svg text")).font]));
+	const [[type, font], [, same]] = await Promise.all(fonts);
+	equal([type, font], ["text/html", same], "a page, its frames in the same font");
 });
 await test("50,000 stacks: ready, zoom, search within their limits", async open => {
 	// CPU time of the page's main thread, which a busy machine does not change
