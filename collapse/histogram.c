@@ -117,7 +117,8 @@ static void write_text(const struct histogram *histogram, struct slice name, str
 
 	output_add(out, "\n", 1);
 	output_add(out, name.at, name.size);
-	output_printf(out, ": %s times, ", num_format_grouped(nr, histogram->nr));
+	output_printf(out, ": %s time%s, ", num_format_grouped(nr, histogram->nr),
+	              histogram->nr == 1 ? "" : "s");
 	write_us(out, histogram->sum_ns);
 	output_string(out, " us in all; ");
 	for (size_t i = 0; i < ARRAY_SIZE(percentiles); i++) {

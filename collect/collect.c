@@ -347,10 +347,12 @@ static void say_what_was_lost(const struct recorder *recorder)
 
 		if (event->nr_lost)
 			msg_warn("%ju records of event '%s' were lost: the buffers were full; use "
-			         "-m "
-			         "%zuK, or a lower frequency",
+			         "-m %zuK, or %s",
 			         (uintmax_t)event->nr_lost, event->name,
-			         recorder->ring_size * 2 / 1024);
+			         recorder->ring_size * 2 / 1024,
+			         event->attr.freq  ? "a lower frequency" :
+			         event->tracepoint ? "a --filter" :
+			                             "a longer period (-c)");
 	}
 }
 

@@ -312,13 +312,20 @@ static int decide_columns(struct folded_reader *reader, struct err *err)
 
 static void count_bad(struct folded_reader *reader, struct slice line, const char *reason)
 {
+	const char *at = line.at, *end = at + MIN_OF(line.size, QUOTED_BYTES), *semi;
 	struct buf text = {0};
 
 	if (reader->nr_bad++)
 		return;
 	reader->bad_line = input_line_number(reader->in);
 	reader->bad_reason = reason;
-	folded_clean(&text, line.at, MIN_OF(line.size, QUOTED_BYTES));
+	for (; (semi = memchr(at, ';', (size_t)(end - at))); at = semi + 1) {
+		if (semi > at)
+			folded_clean(&text, at, (size_t)(semi - at));
+		buf_char(&text, ';');
+	}
+	if (end > at)
+		folded_clean(&text, at, (size_t)(end - at));
 	reader->bad_text = mem_strdup(buf_text(&text));
 	buf_release(&text);
 }

@@ -6,6 +6,7 @@
 #include "share/buf.h"
 #include "share/mem.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <sys/stat.h>
 #include <zstd.h>
@@ -18,6 +19,9 @@
 /* Bytes behind the reader that stay mapped: records not yet delivered lie there. */
 #define KEEP_BEHIND ((uint64_t)16 << 20)
 #define TELL_EVERY  ((uint64_t)1 << 20)
+
+/* What stands before the number in the names of files of a folder. */
+#define PART_NAME "data."
 
 /* One stretch of records; a recording in a folder has several. */
 struct reader_state {
@@ -50,6 +54,12 @@ static void damaged(struct reader *reader, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(reader->damage, sizeof(reader->damage), format, args);
 	va_end(args);
+	if (reader->state->in != reader->in) {
+		size_t size = strlen(reader->damage);
+
+		snprintf(reader->damage + size, sizeof(reader->damage) - size, " (in its %s)",
+		         strrchr(input_name(reader->state->in), '/') + 1);
+	}
 }
 
 bool reader_knows(struct slice head)
@@ -236,6 +246,25 @@ static bool open_stretch(struct reader *reader, const char *path)
 	return true;
 }
 
+/* Whether the folder names files that go on from the nr-th, which is not read. */
+static bool has_further_files(const char *folder, unsigned nr)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+	bool has = false;
+
+	while (dir && !has && (entry = readdir(dir))) {
+		const char *digits = entry->d_name + strlen(PART_NAME);
+		char *end;
+
+		has = strncmp(entry->d_name, PART_NAME, strlen(PART_NAME)) == 0 && *digits >= '0' &&
+		      *digits <= '9' && strtoul(digits, &end, 10) >= nr && !*end;
+	}
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
 /*
  * `perf record --threads` gives each of its threads a file beside this one,
  * data.0 and so on, that is nothing but records; --kcore makes a folder too,
@@ -244,21 +273,25 @@ static bool open_stretch(struct reader *reader, const char *path)
 static void open_stretches(struct reader *reader)
 {
 	const char *path = input_name(reader->in), *slash = strrchr(path, '/');
-	int size = slash ? (int)(slash + 1 - path) : 0;
-	bool is_there = true;
+	char *folder = slash ? mem_printf("%.*s", (int)(slash - path), path) : mem_strdup(".");
+	unsigned nr = 0;
 	struct stat st;
 	char *beside;
 
-	for (unsigned i = 0; is_there; i++) {
-		beside = mem_printf("%.*sdata.%u", size, path, i);
+	for (bool is_there = true; is_there; nr += is_there) {
+		beside = mem_printf("%s/" PART_NAME "%u", folder, nr);
 		is_there = open_stretch(reader, beside);
 		free(beside);
 	}
-	beside = mem_printf("%.*skcore_dir", size, path);
+	beside = mem_printf("%s/kcore_dir", folder);
 	if (reader->nr_stretches == 1 && stat(beside, &st) < 0)
 		damaged(reader, "is one file of a folder: those with the samples, data.0 and so "
 		                "on, are not beside it");
+	else if (has_further_files(folder, nr))
+		damaged(reader,
+		        "is not read to its end: its data.%u is missing, or no regular file", nr);
 	free(beside);
+	free(folder);
 }
 
 /* Of the stretches that have records left the one that is least far along. */

@@ -112,6 +112,8 @@ printf 'prog  123 1.000: 1 cycles: \n\t  4005 main (/bin/x)\n\n' >"$work/script"
 expect 'perf script text: names collapse' 2 'looks like perf script text; pass it through flame-collapse' render "$work/script"
 printf 'PERFILE2\20\0\0\0' >"$work/perf.data"
 expect 'a recording: names collapse' 2 'is a perf.data recording.*collapse' render "$work/perf.data"
+printf 'a;b\n' >"$work/countless"
+expect 'a line is quoted as it stands' 2 "line 1 is 'a;b'$" render "$work/countless"
 expect 'empty input' 2 'is empty' render /dev/null
 printf 'a 0\n' >"$work/zero"
 expect 'only zeros' 2 'every count is 0' render "$work/zero"
