@@ -154,15 +154,6 @@ bool folder_count(struct folder *folder, uint32_t node, weight_fx weight)
 	return true;
 }
 
-bool folder_add(struct folder *folder, const uint32_t *names, size_t nr, weight_fx weight)
-{
-	uint32_t node = 0;
-
-	for (size_t i = 0; i < nr; i++)
-		node = folder_child(folder, node, names[i]);
-	return folder_count(folder, node, weight);
-}
-
 /*
  * Sorting the whole lines by bytes without building them: among the children
  * of a node, an entry is either a child's own line (its name ends there) or

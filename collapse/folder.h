@@ -76,9 +76,6 @@ uint32_t folder_append(struct folder *folder, uint32_t parent, uint32_t name);
 /* false where the total would reach 2^64 (nothing is added then). */
 bool folder_count(struct folder *folder, uint32_t node, weight_fx weight);
 
-/* folder_child for each name, root first, then folder_count. */
-bool folder_add(struct folder *folder, const uint32_t *names, size_t nr, weight_fx weight);
-
 /* Stacks of weight 0 are left out. */
 void folder_write(const struct folder *folder, struct output *out);
 

@@ -535,7 +535,8 @@ static void deliver(void *ctx, const struct record *record, struct event *event,
 		begin(rec, NULL);
 		begin_ahead(rec);
 	}
-	if (rec->options->every_ns && time)
+	/* beyond that, in 146 years, is no time but damage */
+	if (rec->options->every_ns && time && time < (uint64_t)1 << 62)
 		watch_interval(rec, time);
 	if (!ahead_queue(rec->ahead, record, event, time))
 		take_in_turn(rec, record, event, time, NULL);

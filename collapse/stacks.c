@@ -390,7 +390,6 @@ static uint32_t file_of(struct fold *fold, const struct symbol *symbol)
 	return folder_name(fold->folder, path.at, path.size);
 }
 
-/* symbol: what the name was made of, or NULL. */
 static void add_id(struct fold *fold, struct naming *naming, uint32_t id)
 {
 	MEM_GROW(fold->ids, fold->nr_ids, fold->ids_capacity);
@@ -398,6 +397,7 @@ static void add_id(struct fold *fold, struct naming *naming, uint32_t id)
 	naming->nr++;
 }
 
+/* symbol: what the name was made of, or NULL. */
 static void add_name(struct fold *fold, struct naming *naming, const struct place *place,
                      const struct symbol *symbol, const struct buf *name, const char *mark)
 {
@@ -447,7 +447,6 @@ static bool starts_programs(const struct place *place)
 	return false;
 }
 
-/* naming: one of the two that the place has. */
 /*
  * Where a name's id in the folder is kept, or is to be, so that it is put
  * together once and not for each place; NULL where other things go with it.
@@ -468,6 +467,7 @@ static uint32_t *known_name(struct fold *fold, const struct place *place,
 	return &fold->known[at];
 }
 
+/* naming: one of the two that the place has. */
 static void name_place(struct fold *fold, uint32_t id, struct naming *naming, bool is_waker)
 {
 	const struct place *place = &fold->stacks->frames.places.at[id];

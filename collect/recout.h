@@ -22,8 +22,6 @@
  * Writing happens in a thread of its own, behind a queue: a reader that is
  * slow for a while must not keep us from emptying the kernel's rings.
  */
-#define RECOUT_SPARES 32
-
 struct recout {
 	struct output out;   /* opened and closed here; written by the thread alone */
 	struct buf block;    /* records that are not in the queue yet */
@@ -46,6 +44,7 @@ struct recout {
 	struct recout_block *first, *last;
 	size_t queued; /* bytes */
 	/* what blocks were in: memory that is given back and had anew costs page faults */
+#define RECOUT_SPARES 32
 	struct buf spares[RECOUT_SPARES];
 	size_t nr_spares;
 	bool ending;

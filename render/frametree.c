@@ -344,7 +344,7 @@ struct settling {
 	uint32_t thin; /* name */
 
 	struct weights lost[2]; /* by run: what is below it and too light */
-	size_t nr_dropped;
+	bool has_thin;          /* some node stands for what was lost */
 
 	uint32_t nr;
 	struct frametree_node *nodes;
@@ -390,7 +390,6 @@ static size_t weigh(struct settling *s)
 			nr += tree->runs[i].nr;
 			continue;
 		}
-		s->nr_dropped++;
 		if (is_light(s, parent))
 			continue;
 		nr += !has_lost(s, parent);
@@ -410,6 +409,7 @@ static void put_thin(struct settling *s, struct open_run *open)
 		weights_set(&s->total[c], s->nr, lost);
 	}
 	s->nr++;
+	s->has_thin = true;
 	open->lacks_thin = false;
 }
 
@@ -489,5 +489,5 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	}
 	tree->nodes = s.nodes;
 	tree->nr = s.nr;
-	return s.nr_dropped != 0;
+	return s.has_thin;
 }

@@ -93,7 +93,7 @@ static inline const uint32_t *frametree_names(const struct frametree *tree, uint
 /*
  * Makes nodes of the runs, but of those whose heavier column is below
  * `threshold`, at least 1: what a node loses becomes one child of it, named
- * THIN_NAME. False where all are kept. Ids change.
+ * THIN_NAME. False where nothing of any weight was lost. Ids change.
  */
 #define THIN_NAME "[thin frames]"
 bool frametree_settle(struct frametree *tree, weight_fx threshold);

@@ -80,8 +80,7 @@ void layout_init(struct layout *layout, struct frametree *tree, weight_fx thresh
 	*layout = (struct layout){.tree = tree};
 	if (max_size)
 		threshold = fitting_threshold(tree, threshold, max_size);
-	/* what has no weight at all is no loss */
-	layout->is_pruned = frametree_settle(tree, threshold) && threshold > 1;
+	layout->is_pruned = frametree_settle(tree, threshold);
 	layout->threshold = layout->is_pruned ? threshold : 0;
 	layout->nr = tree->nr;
 	layout->frames = mem_resize(NULL, layout->nr, sizeof(*layout->frames));

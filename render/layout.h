@@ -2,8 +2,8 @@
  * layout.h - which nodes of a tree are kept, and where.
  *
  * Decides what is too light to keep: the pruned children of a node become one
- * extra child, named THIN_NAME, so that every sum stays exact. Positions are exact weights; only
- * writers turn them into pixels.
+ * extra child, named THIN_NAME, so that every sum stays exact. Positions are
+ * exact weights; only writers turn them into pixels.
  *
  * Nodes of weight 0 in every column are left out.
  */

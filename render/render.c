@@ -422,6 +422,7 @@ static int take_option(struct request *r, int id, const char *arg, struct err *e
 	case OPT_PALETTE:
 		return take_choice(r, id, arg, err);
 	case OPT_STROKE_COLOR:
+		p->stroke = NULL;
 		return strcmp(arg, "none") == 0 ? 0 : set_colour(&p->stroke, arg, err);
 	case OPT_UI_COLOR:
 		return set_colour(&p->text_colour, arg, err);

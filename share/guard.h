@@ -22,7 +22,9 @@ struct guard_mapping;
 /* From any thread; NULL where too many are in use: that one is not guarded. */
 struct guard_mapping *guard_mapping_add(const void *at, size_t size);
 
-/* Counts it as one that lost its end, unless it was; for who notices by other means. NULL is fine.
+/*
+ * Counts it as one that lost its end, unless that is done already; for who
+ * notices by other means. NULL is fine.
  */
 void guard_mapping_cut(struct guard_mapping *mapping);
 

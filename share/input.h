@@ -4,8 +4,8 @@
  * gzip (RFC 1952) and zstd (RFC 8878) are recognised by their magic numbers
  * and decoded as they stream, UTF-16 by its byte order mark, all of them inside
  * of what was compressed too, up to four deep; a UTF-8 mark is dropped; anything
- * else passes through. A plain regular file is mapped, so that lines and blocks are borrowed without a
- * copy.
+ * else passes through. A plain regular file is mapped, so that lines and blocks
+ * are borrowed without a copy.
  *
  * Limits: a decompressed size above input_limit (default: none) and a line
  * above INPUT_MAX_LINE are errors, not surprises.

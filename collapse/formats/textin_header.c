@@ -438,7 +438,7 @@ bool textin_ending_again(const struct textin_ending *ending, struct slice line, 
 		return false;
 	for (from = at; from > line.at && is_digit(from[-1]);)
 		from--;
-	header->period = 1;
+	*header = (struct textin_header){.period = 1};
 	if (from < at && with_period &&
 	    num_parse_u64(from, (size_t)(at - from), &header->period) < 0)
 		return false;

@@ -117,8 +117,7 @@ static struct slice textual_name(struct slice text)
 	return (struct slice){text.at, end};
 }
 
-/* Notes time or memory of the record at hand; -1 where the sum is too large, 1 where both are bad.
- */
+/* Notes time or memory of the record at hand; -1: the sum is too large, 1: neither is one. */
 static int take_now(struct trace *trace, struct slice time, struct slice memory)
 {
 	weight_fx now = 0;

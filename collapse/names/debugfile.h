@@ -24,9 +24,9 @@ struct elffile *debugfile_mini(struct elffile *file); /* unpacked .gnu_debugdata
 struct elffile *debugfile_alt(struct elffile *file);  /* of .gnu_debugaltlink */
 
 /*
- * Opens what lies beside a file: a path that begins as the file's own is not
- * left by links or ".." where that was not. Takes the path, from malloc(); NULL where there
- * is no ELF file.
+ * Opens what lies beside a file: where that one was opened below a folder, a
+ * path below the same folder does not lead out of it by links or "..". Takes
+ * the path, from malloc(); NULL where there is no ELF file.
  */
 struct elffile *debugfile_open(const struct elffile *beside, char *path_take);
 

@@ -240,8 +240,7 @@ static bool begins_with(const char *at, const char *end, const char *text)
 	return (size_t)(end - at) >= size && memcmp(at, text, size) == 0;
 }
 
-/* The size of "operator" and its sign ("<<=", "->", "()") at a place that is not the first, or 0.
- */
+/* The size of "operator" and its sign ("<<=", "->", "()"), or 0; is_first: nothing is before. */
 static size_t operator_size(const char *at, const char *end, bool is_first)
 {
 	static const char keyword[] = "operator";

@@ -10,9 +10,9 @@
  *   none   as the linker has it
  *
  * C++ (Itanium ABI), Rust (v0, RFC 2603) and D through libiberty; Rust's older
- * names ("17h" and 16 hexadecimal digits at the end, which are dropped). Suffixes of
- * clones stay: "f(int) [clone .cold]". Names of other languages (Go, Swift,
- * OCaml, Ada) are left as they are.
+ * names ("17h" and 16 hexadecimal digits at the end, which are dropped).
+ * Suffixes of clones stay: "f(int) [clone .cold]". Names of other languages (Go,
+ * Swift, OCaml, Ada) are left as they are.
  */
 #ifndef COLLAPSE_DEMANGLE_H
 #define COLLAPSE_DEMANGLE_H

@@ -327,7 +327,6 @@ struct elffile *elffile_vdso(struct err *err)
 	return elffile_of_memory("[vdso]", copy, size, err);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): a debug file has at most a shared one of its own */
 /*
  * Was the file cut where it is mapped still? Within its last page that raises
  * no signal. Only where its name still leads to it.
@@ -340,6 +339,7 @@ static bool is_shorter(const struct elffile *file)
 	       (uint64_t)st.st_size < file->size;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): a debug file has at most a shared one of its own */
 void elffile_close(struct elffile *file)
 {
 	if (!file)
@@ -533,11 +533,4 @@ Elf *elffile_elf(struct elffile *file)
 		file->elf = elf_memory((char *)(uintptr_t)file->bytes, file->size);
 	}
 	return file->elf;
-}
-
-Elf *elffile_debug(struct elffile *file)
-{
-	struct elffile *debug = debugfile_of(file);
-
-	return debug ? elffile_elf(debug) : NULL;
 }

@@ -125,9 +125,6 @@ struct elf_symbol elffile_symbol(const struct elffile *file, const struct slice 
 /* libelf's handle on the same bytes, for libdw; NULL where libelf refuses them. */
 Elf *elffile_elf(struct elffile *file);
 
-/* libelf's handle on the separate debug file, or NULL. */
-Elf *elffile_debug(struct elffile *file);
-
 /* The NT_GNU_BUILD_ID in a block of notes (4-byte aligned, as the file is). */
 struct build_id elffile_notes_build_id(struct slice notes, bool is_big_endian);
 

@@ -39,8 +39,7 @@ static int by_resolver(const void *a, const void *b)
 
 /* ---- relocations ---- */
 
-/* Is a relocation of this type one that puts an address of code into a slot? *is_own: of an IFUNC.
- */
+/* Does a relocation of this type put an address of code into a slot? *is_own: of an IFUNC. */
 static bool is_of_code(uint16_t machine, uint64_t type, bool *is_own)
 {
 	static const struct {
@@ -141,30 +140,47 @@ static void read_relocations(struct slots *slots, struct elf_section *section)
 	}
 }
 
-/* An IFUNC is called as the symbols call its resolver. */
+/* Of slots by resolver: the first with this one, or NULL. */
+static struct slot *first_of(const struct slots *slots, uint64_t resolver)
+{
+	size_t low = 0, high = slots->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slots->at[middle].resolver < resolver)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < slots->nr && slots->at[low].resolver == resolver ? &slots->at[low] : NULL;
+}
+
+/*
+ * An IFUNC is called as the symbols call its resolver. That is found for the
+ * first slot of each: a file of lies has a million of one, and as many symbols.
+ */
 static void name_resolvers(struct slots *slots, const struct symtab *symtab)
 {
-	struct slot *first, *end = slots->at + slots->nr;
-
 	qsort(slots->at, slots->nr, sizeof(*slots->at), by_resolver);
 	for (size_t i = 0; i < symtab->ranges.nr; i++) {
 		const struct range *range = &symtab->ranges.at[i];
-		struct slot want = {.resolver = range->start};
+		struct slot *first = range->start ? first_of(slots, range->start) : NULL;
 
-		first = range->start ?
-		                bsearch(&want, slots->at, slots->nr, sizeof(want), by_resolver) :
-		                NULL;
-		while (first && first > slots->at && first[-1].resolver == range->start)
-			first--;
-		for (; first && first < end && first->resolver == range->start; first++)
-			if (!first->best ||
-			    symtab_compare(symtab_text(symtab, first->best), first->best->priority,
-			                   symtab_text(symtab, range), range->priority) < 0)
-				first->best = range;
+		if (first &&
+		    (!first->best ||
+		     symtab_compare(symtab_text(symtab, first->best), first->best->priority,
+		                    symtab_text(symtab, range), range->priority) < 0))
+			first->best = range;
 	}
-	for (size_t i = 0; i < slots->nr; i++)
-		if (slots->at[i].best)
-			slots->at[i].name = symtab_text(symtab, slots->at[i].best);
+	for (size_t i = 0; i < slots->nr; i++) {
+		struct slot *slot = &slots->at[i];
+
+		if (i && slot->resolver == slot[-1].resolver)
+			slot->best = slot[-1].best;
+		if (slot->best)
+			slot->name = symtab_text(symtab, slot->best);
+	}
 }
 
 static const struct slot *find_slot(const struct slots *slots, uint64_t vaddr)

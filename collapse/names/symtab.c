@@ -81,12 +81,6 @@ struct slice symtab_find(const struct symtab *symtab, uint64_t address)
 	return symtab_cut_alias(name);
 }
 
-size_t symtab_memory(const struct symtab *symtab)
-{
-	return sizeof(*symtab) + ranges_memory(&symtab->ranges) +
-	       symtab->capacity * sizeof(*symtab->names);
-}
-
 /* ---- which of several names ---- */
 
 static unsigned rank_of(const struct elf_symbol *symbol)

@@ -96,6 +96,4 @@ void symtab_finish(struct symtab *symtab);
 /* What a range that was added is called, borrowed; perhaps with a version behind it. */
 const char *symtab_text(const struct symtab *symtab, const struct range *range);
 
-size_t symtab_memory(const struct symtab *symtab);
-
 #endif

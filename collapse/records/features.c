@@ -154,7 +154,8 @@ static void read_event_types(struct reader *reader, struct slice text)
 		char numbers[64];
 
 		if (comma) {
-			snprintf(numbers, sizeof(numbers), "%.*s", (int)(line_end - comma), comma);
+			snprintf(numbers, sizeof(numbers), "%.*s",
+			         (int)MIN_OF((size_t)(line_end - comma), sizeof(numbers)), comma);
 			if (sscanf(numbers, ",%llu,%llu", &type, &config) == 2)
 				name_events(reader, type, config,
 				            (struct slice){at, (size_t)(comma - at)});

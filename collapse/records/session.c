@@ -245,8 +245,7 @@ static void take_fork(struct session *session, const struct record *record)
 		                               maps_new() :
 		                               maps_share(parent->process->maps);
 		drop_jitdump(child->process);
-		/* what is known of other threads was of the process before, or they are yet to come
-		 */
+		/* other threads that are known were of the process before, or are yet to come */
 		child->process->life++;
 		child->process->nr_threads = 0;
 		count_thread(child);

@@ -161,6 +161,8 @@ check 'inferno-flamegraph options as scripts give them' draw --deterministic --i
 check 'more options of inferno-flamegraph' draw -q -v -c mem --colordiffusion --truncate-text-right --stroke-color '#101010' --uicolor '#123456' --skip-after main "$sample"
 check '--stroke-color, --uicolor: in the static picture and in the other' eval 'draw --stroke-color "#a1b2c3" --uicolor "#123456" "$sample" &&
 	[ "$(grep -c "stroke:#a1b2c3\|^stroke=#a1b2c3" "$work/out.svg")" = 2 ] && grep -q "{fill:#123456}.*" "$work/out.svg" && grep -q "{--fg:#123456;--mut:#123456}" "$work/out.svg"'
+check 'the last --stroke-color counts' eval 'draw --stroke-color "#a1b2c3" --stroke-color none "$sample" &&
+	! grep -q "a1b2c3" "$work/out.svg"'
 check '--no-javascript: neither script nor data, and still a picture' eval 'draw --no-javascript "$sample" &&
 	! grep -q "<script\|<metadata\|#fg" "$work/out.svg" && grep -q "<title>main" "$work/out.svg"'
 check '--skip-after: cut where it is, whole elsewhere' [ "$(printf 'a;main;b 1\nc;d 2\n' | render --skip-after main --format json | tr -d ' \n' | grep -o '"name":"[^"]*"' | tr -d '\n')" = '"name":"all""name":"c""name":"d""name":"main""name":"b"' ]

@@ -219,6 +219,24 @@ Test(layout, chains_give_way)
 	}
 }
 
+/* What has no weight at all is left out, which loses nothing and makes no thin frame. */
+Test(layout, frames_of_no_weight_are_no_thin_ones)
+{
+	struct frametree tree;
+	struct layout layout;
+
+	begin(&tree, 1);
+	add(&tree, "a;b", 100, 0);
+	add(&tree, "a;c", 0, 0);
+	frametree_build(&tree);
+	layout_init(&layout, &tree, weight_from_u64(10), 0);
+	cr_assert_eq(layout.nr, 3, "%u frames", layout.nr);
+	cr_assert_not(layout.is_pruned);
+	cr_assert_eq(layout.threshold, 0);
+	layout_release(&layout);
+	frametree_release(&tree);
+}
+
 Test(layout, sum_beyond_64_bits_is_refused)
 {
 	struct frametree tree;
