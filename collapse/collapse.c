@@ -250,6 +250,12 @@ struct counted {
 	char *event, *unit;
 };
 
+/* The header of folded text is merged with that of the inputs before it. */
+static const char *unlike(const char *what)
+{
+	return strcmp(what, "several") == 0 ? "something else" : what;
+}
+
 static int check_counted(const struct run *run, struct counted *first, const char *input,
                          struct err *err)
 {
@@ -260,11 +266,11 @@ static int check_counted(const struct run *run, struct counted *first, const cha
 		return err_set(err,
 		               "'%s' counts '%s' and '%s' counts '%s': unlike events are not "
 		               "added up",
-		               input, event, run->options.inputs[0], first->event);
+		               input, unlike(event), run->options.inputs[0], first->event);
 	if (first->unit && unit && strcmp(first->unit, unit) != 0)
 		return err_set(err,
 		               "'%s' counts %s and '%s' counts %s: unlike units are not added up",
-		               input, unit, run->options.inputs[0], first->unit);
+		               input, unlike(unit), run->options.inputs[0], first->unit);
 	if (!first->event && event)
 		first->event = mem_strdup(event);
 	if (!first->unit && unit)

@@ -119,6 +119,7 @@ struct format {
 #define FORMAT_HEAD ((size_t)64 * 1024)
 
 /* NULL-terminated, in the order of formats.h. */
+extern const struct format format_folded; /* of what others carry within */
 extern const struct format *const formats[];
 
 const struct format *format_by_name(const char *name);

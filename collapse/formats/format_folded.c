@@ -167,6 +167,8 @@ static int parse(struct input *in, struct folder *folder, const struct format_op
 			         reader.bad_reason, reader.bad_text);
 		report->nr_bad += reader.nr_bad;
 	}
+	/* one is all that is written */
+	folded_header_remove(&reader.header, "columns");
 	folded_header_merge(header, &reader.header);
 	folded_reader_release(&reader);
 	buf_release(&path.text);

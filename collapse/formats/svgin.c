@@ -42,40 +42,23 @@ static int detect(struct slice head, bool is_all UNUSED)
 
 /* ---- our own ---- */
 
-static int fold_own(struct slice text, struct folder *folder, struct folded_header *header,
+/* The data block says what render was given: folded text, of one column or two. */
+static int fold_own(const char *name, struct slice picture, struct folder *folder,
+                    const struct format_options *options, struct folded_header *header,
                     struct format_report *report, struct err *err)
 {
-	while (text.size) {
-		const char *end = memchr(text.at, '\n', text.size), *blank, *colon;
-		struct slice line = {text.at, end ? (size_t)(end - text.at) : text.size};
-		weight_fx count;
-		uint32_t node = 0;
+	struct buf folded = {0};
+	struct input *in;
+	int result;
 
-		text.at += line.size + (end != NULL);
-		text.size -= line.size + (end != NULL);
-		colon = memmem(line.at, line.size, ": ", 2);
-		if (slice_starts(line, "# ") && colon) {
-			char *key = mem_strndup(line.at + 2, (size_t)(colon - line.at - 2));
-
-			folded_header_set(header, key, "%.*s",
-			                  (int)(line.at + line.size - colon - 2), colon + 2);
-			free(key);
-			continue;
-		}
-		blank = line.size ? memrchr(line.at, ' ', line.size) : NULL;
-		if (!blank || weight_parse(blank + 1, (size_t)(line.at + line.size - blank - 1),
-		                           &count) != WEIGHT_OK) {
-			format_bad(report, "a stack of the data block without a count");
-			continue;
-		}
-		line.size = (size_t)(blank - line.at);
-		for (struct slice frame; folded_frame(&line, &frame);)
-			node = folder_child(folder, node,
-			                    folder_name(folder, frame.at, frame.size));
-		if (count && !format_count(folder, node, count, report, err))
-			return -1;
+	if (svgdata_to_folded(picture, &folded, err) < 0) {
+		buf_release(&folded);
+		return -1;
 	}
-	return 0;
+	in = input_of_bytes(name, &folded);
+	result = format_folded.parse(in, folder, options, header, report, err);
+	input_close(in);
+	return result;
 }
 
 /* ---- others, by geometry ---- */
@@ -292,28 +275,22 @@ static int fold_picture(struct input *in, struct slice bytes, struct picture *pi
 	return result;
 }
 
-static int parse(struct input *in, struct folder *folder,
-                 const struct format_options *options UNUSED, struct folded_header *header,
-                 struct format_report *report, struct err *err)
+static int parse(struct input *in, struct folder *folder, const struct format_options *options,
+                 struct folded_header *header, struct format_report *report, struct err *err)
 {
 	struct picture picture = {.folder = folder, .report = report};
-	struct buf folded = {0};
 	struct slice bytes;
 	int result;
 
 	if (format_whole(in, &bytes, err))
 		return -1;
 	if (memmem(bytes.at, bytes.size, "id=\"" SVGDATA_ID "\"", sizeof(SVGDATA_ID) + 4)) {
-		result = svgdata_to_folded(bytes, &folded, err);
-		if (!result)
-			result = fold_own((struct slice){folded.at, folded.size}, folder, header,
-			                  report, err);
+		result = fold_own(input_name(in), bytes, folder, options, header, report, err);
 	} else {
 		result = fold_picture(in, bytes, &picture, err);
 	}
 	free(picture.boxes);
 	buf_release(&picture.title);
-	buf_release(&folded);
 	return result;
 }
 

@@ -17,6 +17,10 @@ render --format html folded >own.html
 check "our own HTML gives its stacks back" cmp expected <(back own.html)
 render --reverse folded >reverse.svg
 check "our own SVG, merged from the leaves" cmp expected <(back reverse.svg)
+printf 'a;b 1 2\na;c 3 0\na;d 0 5\n' | render >two.svg
+check "of a difference the side before" /usr/bin/diff <(printf 'a;b 1\na;c 3\n') <(back two.svg)
+check "or that after" /usr/bin/diff <(printf 'a;b 2\na;d 5\n') <(back --value after two.svg)
+check "of which one is left" eval '! collapse -q two.svg | grep "^# columns"'
 check "unit and event come along" grep -qx '# unit: samples' <(collapse own.svg)
 
 # as flamegraph.pl and inferno draw: rows, rectangles, titles
