@@ -141,28 +141,45 @@ static void rank_names(struct frametree *tree)
 	free(sorted);
 }
 
-enum step { STEP_TOGETHER, STEP_SORTED, STEP_APART };
+/* How many next names all movers have in common: their stacks are read once for all of them. */
+static uint32_t count_shared(const uint32_t *ids, const struct mover *movers, uint32_t nr)
+{
+	const uint32_t *first = ids + movers->at;
+	uint32_t shared = UINT32_MAX;
 
-/* Each mover passes its next name. */
-static enum step move_on(const struct frametree *tree, struct mover *movers, uint32_t nr)
+	for (uint32_t i = 1; i < nr && shared; i++) {
+		const uint32_t *other = ids + movers[i].at;
+		uint32_t same = 0;
+
+		if (i + AHEAD < nr)
+			__builtin_prefetch(&ids[movers[i + AHEAD].at]);
+		while (same < shared && first[same] == other[same] && first[same] != PILE_END)
+			same++;
+		shared = same;
+	}
+	return shared;
+}
+
+/* Each mover passes `shared` names and one more; false where that is not in order. */
+static bool move_on(const struct frametree *tree, struct mover *movers, uint32_t nr,
+                    uint32_t shared)
 {
 	const uint32_t *ids = tree->pile.ids;
-	bool differ = false, sorted = true;
+	bool sorted = true;
 	uint32_t before = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t id, key;
 
 		if (i + AHEAD < nr)
-			__builtin_prefetch(&ids[movers[i + AHEAD].at]);
-		id = ids[movers[i].at++];
+			__builtin_prefetch(&ids[movers[i + AHEAD].at + shared]);
+		id = ids[movers[i].at + shared];
 		key = id == PILE_END ? KEY_END : tree->rank[id] + 1;
-		movers[i].key = key;
-		differ |= key != movers[0].key;
+		movers[i] = (struct mover){movers[i].at + shared + 1, key};
 		sorted &= key >= before;
 		before = key;
 	}
-	return !differ ? STEP_TOGETHER : sorted ? STEP_SORTED : STEP_APART;
+	return sorted;
 }
 
 static int by_number(const void *a, const void *b)
@@ -207,10 +224,10 @@ static void sort_many(struct parting *p, struct mover *movers, uint32_t nr)
 }
 
 /* counts: behind the end of a stack */
-static void end_here(struct frametree *tree, uint32_t node, const uint32_t *counts)
+static void end_here(struct frametree *tree, uint32_t run, const uint32_t *counts)
 {
 	for (int c = 0; c < tree->nr_columns; c++)
-		pile_count_to(counts + c * COUNT_WORDS, &tree->self[c], node);
+		pile_count_to(counts + c * COUNT_WORDS, &tree->total[c], run);
 }
 
 /* Neighbours of one key become a group; the first of them is done next. */
@@ -235,9 +252,8 @@ static void add_node(struct parting *p, const struct group *group)
 {
 	struct frametree *tree = p->tree;
 	struct mover *movers = p->movers + group->first;
-	uint32_t nr = group->end - group->first, node = tree->nr++;
+	uint32_t nr = group->end - group->first, node = tree->nr++, shared = 0;
 	struct frametree_run *run = &tree->runs[node];
-	enum step step;
 
 	/* the movers have passed its first frame */
 	*run = (struct frametree_run){.parent = group->parent};
@@ -246,7 +262,7 @@ static void add_node(struct parting *p, const struct group *group)
 		run->nr = 1;
 	}
 	for (int c = 0; c < tree->nr_columns; c++)
-		weights_set(&tree->self[c], node, 0);
+		weights_set(&tree->total[c], node, 0);
 	if (nr == 1 && node) {
 		const uint32_t *id = tree->pile.ids + movers->at;
 
@@ -257,25 +273,16 @@ static void add_node(struct parting *p, const struct group *group)
 		return;
 	}
 	/* the root takes none of the frames */
-	while ((step = move_on(tree, movers, nr)) == STEP_TOGETHER && node &&
-	       movers->key != KEY_END)
-		run->nr++;
-	if (step == STEP_APART && !tree->chart) {
+	if (node)
+		shared = count_shared(tree->pile.ids, movers, nr);
+	run->nr += shared;
+	if (!move_on(tree, movers, nr, shared) && !tree->chart) {
 		if (nr <= FEW)
 			sort_few(movers, nr);
 		else
 			sort_many(p, movers, nr);
 	}
 	add_groups(p, group, node);
-}
-
-static void sum_column(struct frametree *tree, int c)
-{
-	struct weights *total = &tree->total[c];
-
-	weights_copy(total, &tree->self[c], tree->nr);
-	for (uint32_t i = tree->nr; i-- > 1;)
-		weights_add_other(total, tree->runs[i].parent, total, i);
 }
 
 void frametree_build(struct frametree *tree)
@@ -294,7 +301,7 @@ void frametree_build(struct frametree *tree)
 	max_nr = 2 * (size_t)nr + 1;
 	tree->runs = mem_resize(NULL, max_nr, sizeof(*tree->runs));
 	for (int c = 0; c < tree->nr_columns; c++)
-		weights_resize(&tree->self[c], max_nr);
+		weights_resize(&tree->total[c], max_nr);
 	p.movers = mem_resize(NULL, nr + 1, sizeof(*p.movers));
 	p.spare = mem_resize(NULL, nr + 1, sizeof(*p.spare));
 	p.start = mem_zalloc(((size_t)tree->names.nr + 1) * sizeof(*p.start));
@@ -313,17 +320,16 @@ void frametree_build(struct frametree *tree)
 	free(p.keys);
 	free(p.todo);
 	for (int c = 0; c < tree->nr_columns; c++)
-		sum_column(tree, c);
+		for (uint32_t i = tree->nr; i-- > 1;)
+			weights_add_other(&tree->total[c], tree->runs[i].parent, &tree->total[c],
+			                  i);
 }
 
 int frametree_set_total(struct frametree *tree, weight_fx total)
 {
 	for (int c = 0; c < tree->nr_columns; c++) {
-		weight_fx self = frametree_self(tree, 0, c);
-
 		if (total < tree->sum[c])
 			return -1;
-		weights_set(&tree->self[c], 0, self + total - tree->sum[c]);
 		weights_set(&tree->total[c], 0, total);
 	}
 	return 0;
@@ -348,7 +354,7 @@ struct settling {
 
 	uint32_t nr;
 	struct frametree_node *nodes;
-	struct weights self[2], total[2];
+	struct weights total[2];
 	struct open_run *open;
 	size_t nr_open, open_capacity;
 };
@@ -402,12 +408,8 @@ static size_t weigh(struct settling *s)
 static void put_thin(struct settling *s, struct open_run *open)
 {
 	s->nodes[s->nr] = (struct frametree_node){open->node, s->thin};
-	for (int c = 0; c < s->tree->nr_columns; c++) {
-		weight_fx lost = weights_get(&s->lost[c], open->run);
-
-		weights_set(&s->self[c], s->nr, lost);
-		weights_set(&s->total[c], s->nr, lost);
-	}
+	for (int c = 0; c < s->tree->nr_columns; c++)
+		weights_set(&s->total[c], s->nr, weights_get(&s->lost[c], open->run));
 	s->nr++;
 	s->has_thin = true;
 	open->lacks_thin = false;
@@ -433,16 +435,22 @@ static void put_run(struct settling *s, uint32_t run, uint32_t parent)
 		names = frametree_names(tree, run, &nr);
 	for (uint32_t i = 0; i < nr; i++) {
 		s->nodes[s->nr] = (struct frametree_node){parent, names[i]};
-		for (int c = 0; c < tree->nr_columns; c++) {
+		for (int c = 0; c < tree->nr_columns; c++)
 			weights_set(&s->total[c], s->nr, weights_get(&tree->total[c], run));
-			weights_set(&s->self[c], s->nr, 0);
-		}
 		parent = s->nr++;
 	}
-	for (int c = 0; c < tree->nr_columns; c++)
-		weights_set(&s->self[c], parent, weights_get(&tree->self[c], run));
 	MEM_GROW(s->open, s->nr_open, s->open_capacity);
 	s->open[s->nr_open++] = (struct open_run){run, parent, has_lost(s, run)};
+}
+
+/* What the children of a node leave of its total. */
+static void find_self(struct frametree *tree, int c)
+{
+	struct weights *self = &tree->self[c];
+
+	weights_copy(self, &tree->total[c], tree->nr);
+	for (uint32_t i = 1; i < tree->nr; i++)
+		weights_sub_other(self, tree->nodes[i].parent, &tree->total[c], i);
 }
 
 bool frametree_settle(struct frametree *tree, weight_fx threshold)
@@ -454,10 +462,8 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	s.thin = strtab_cstr(&tree->names, THIN_NAME);
 	nr = weigh(&s);
 	s.nodes = mem_resize(NULL, nr, sizeof(*s.nodes));
-	for (int c = 0; c < tree->nr_columns; c++) {
-		weights_like(&s.self[c], &tree->self[c], nr);
+	for (int c = 0; c < tree->nr_columns; c++)
 		weights_like(&s.total[c], &tree->total[c], nr);
-	}
 	put_run(&s, 0, NODE_NONE);
 	for (uint32_t i = 1; i < tree->nr; i++) {
 		struct open_run *open;
@@ -482,12 +488,12 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	pile_release(&tree->pile);
 	for (int c = 0; c < tree->nr_columns; c++) {
 		weights_release(&s.lost[c]);
-		weights_release(&tree->self[c]);
 		weights_release(&tree->total[c]);
-		tree->self[c] = s.self[c];
 		tree->total[c] = s.total[c];
 	}
 	tree->nodes = s.nodes;
 	tree->nr = s.nr;
+	for (int c = 0; c < tree->nr_columns; c++)
+		find_self(tree, c);
 	return s.has_thin;
 }

@@ -54,11 +54,12 @@ struct frametree {
 	struct pile pile;
 	uint32_t *base_ids;
 
-	uint32_t nr;                      /* nodes */
-	struct frametree_run *runs;       /* from frametree_build() to frametree_settle() */
-	struct frametree_node *nodes;     /* from then on */
-	struct weights self[2], total[2]; /* by column, of either */
-	uint32_t *rank; /* places of names in their order, until frametree_settle() */
+	uint32_t nr;                  /* nodes */
+	struct frametree_run *runs;   /* from frametree_build() to frametree_settle() */
+	struct frametree_node *nodes; /* from then on */
+	struct weights total[2];      /* by column, of either */
+	struct weights self[2];       /* of nodes */
+	uint32_t *rank;               /* places of names in their order, until frametree_settle() */
 };
 
 /* A zeroed struct frametree is ready for options and stacks. */

@@ -281,10 +281,13 @@ uint32_t palette_change(int change)
 size_t palette_format(char *out, uint32_t colour)
 {
 	bool is_short = (colour >> 4 & 0x0f0f0f) == (colour & 0x0f0f0f);
+	size_t size = 0;
 
-	return is_short ? (size_t)snprintf(out, 8, "#%x%x%x", colour >> 16 & 15, colour >> 8 & 15,
-	                                   colour & 15) :
-	                  (size_t)snprintf(out, 8, "#%06x", colour & 0xffffff);
+	out[size++] = '#';
+	for (int shift = 20; shift >= 0; shift -= is_short ? 8 : 4)
+		out[size++] = "0123456789abcdef"[colour >> shift & 15];
+	out[size] = '\0';
+	return size;
 }
 
 bool palette_parse_hex(const char *text, size_t size, uint32_t *colour)

@@ -56,7 +56,9 @@ static void put_number(struct output *out, double value)
 
 static void put_attribute(struct output *out, const char *name, double value)
 {
-	output_printf(out, " %s=\"", name);
+	output_add(out, " ", 1);
+	output_string(out, name);
+	output_add(out, "=\"", 2);
 	put_number(out, value);
 	output_add(out, "\"", 1);
 }
@@ -188,7 +190,9 @@ static void put_frame(const struct drawing *d, const struct layout_box *box, dou
 	put_tooltip(d, box, name, entry);
 	palette_format(colour,
 	               is_match(d, box->node) ? d->picture->search_colour : fill_of(d, box));
-	output_printf(d->out, "<rect width=\"100%%\" height=\"100%%\" fill=\"%s\"/>", colour);
+	output_string(d->out, "<rect width=\"100%\" height=\"100%\" fill=\"");
+	output_string(d->out, colour);
+	output_string(d->out, "\"/>");
 	if (d->column == 0 && tree->nr_columns == 2)
 		output_string(d->out,
 		              "<rect width=\"100%\" height=\"100%\" fill=\"url(#hatch)\"/>");

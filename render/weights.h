@@ -70,4 +70,16 @@ static inline void weights_add_other(struct weights *w, size_t i, const struct w
 	weights_add(w, i, other->whole[from], other->fraction ? other->fraction[from] : 0);
 }
 
+/* w[i] -= other[from], which is no more */
+static inline void weights_sub_other(struct weights *w, size_t i, const struct weights *other,
+                                     size_t from)
+{
+	w->whole[i] -= other->whole[from];
+	if (other->fraction) {
+		w->whole[i] -= w->fraction[i] < other->fraction[from];
+		w->fraction[i] += (w->fraction[i] < other->fraction[from] ? WEIGHT_ONE : 0) -
+		                  other->fraction[from];
+	}
+}
+
 #endif
