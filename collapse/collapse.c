@@ -169,8 +169,8 @@ static bool say_losses(const struct run *run)
 	if (run->format_report.incomplete[0])
 		msg_warn("%s", run->format_report.incomplete);
 	if (guard_nr_cut())
-		msg_warn("%u of the files with names became shorter while they were read; names of "
-		         "theirs are missing or cut short from then on",
+		msg_warn("%u of the files with names became shorter while they were read; from "
+		         "then on some of their names are missing or cut short",
 		         guard_nr_cut());
 	if (debuginfod_counts().nr_late)
 		msg_note("%u files were not got from debuginfod servers in the time they had; "
@@ -181,10 +181,11 @@ static bool say_losses(const struct run *run)
 		         "not decoded",
 		         num_format_grouped(nr, report->nr_aux));
 	if (report->nr_cut_maps)
-		msg_note("of %s processes the recorder did not read all maps in the time it had; "
+		msg_note("of %s process%s the recorder did not read all maps in the time it had; "
 		         "code in the rest of them has no names (perf record --proc-map-timeout "
 		         "gives it more)",
-		         num_format_grouped(nr, report->nr_cut_maps));
+		         num_format_grouped(nr, report->nr_cut_maps),
+		         report->nr_cut_maps == 1 ? "" : "es");
 	if (report->left_out[0])
 		msg_note("samples of other events are left out: %s; --event NAME or --all-events "
 		         "folds them",

@@ -102,6 +102,7 @@ void stacks_release(struct stacks *stacks);
 int stacks_sample(struct stacks *stacks, const struct event *event, const struct sample *sample,
                   const struct thread *thread, weight_fx weight);
 
+/* Counts the samples that wait; the functions that return numbers of stacks do it themselves. */
 void stacks_settle(struct stacks *stacks);
 
 /*

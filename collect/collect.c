@@ -373,10 +373,11 @@ static void say_what_was_throttled(const struct recorder *recorder)
 		const struct event *event = &recorder->events->at[i];
 
 		if (event->nr_throttled)
-			msg_warn("event '%s' was throttled %ju times: it came too often for the "
+			msg_warn("event '%s' was throttled %ju time%s: it came too often for the "
 			         "kernel, which stopped it until the next tick; use a lower "
 			         "frequency",
-			         event->name, (uintmax_t)event->nr_throttled);
+			         event->name, (uintmax_t)event->nr_throttled,
+			         num_plural(event->nr_throttled));
 	}
 }
 
@@ -414,7 +415,8 @@ static int summarize(struct run *run)
 	if (!run->by_signal && recorder->nr_throttled)
 		say_what_was_throttled(recorder);
 	if (nr_malformed)
-		msg_warn("%ju records were malformed and left out", (uintmax_t)nr_malformed);
+		msg_warn("%ju record%s malformed and left out", (uintmax_t)nr_malformed,
+		         nr_malformed == 1 ? " was" : "s were");
 	return nr_lost || nr_malformed || run->blind ? EXIT_INCOMPLETE : EXIT_COMPLETE;
 }
 

@@ -37,11 +37,18 @@ struct pile {
 
 void pile_release(struct pile *pile);
 
-/* With reverse, the ids are kept from the last to the first. */
+/*
+ * Copies a stack and its nr_columns counts, whose sums over all stacks the
+ * caller keeps below 2^64. With reverse, the ids are kept from the last to the
+ * first.
+ */
 void pile_add(struct pile *pile, const uint32_t *ids, size_t nr, bool reverse,
               const weight_fx *counts);
 
-/* After the last stack: finds equal ones among those added last, and lets the table go. */
+/*
+ * After the last stack: finds equal ones among those added last, and lets the
+ * table go. Until then nr counts some of them twice.
+ */
 void pile_settle(struct pile *pile);
 
 /* w[i] += a count, which begins at count */

@@ -393,7 +393,7 @@ make_recording "$work/r" "my %o = (pipe => 1); $new $task
 	\$r->record(10, 2 | 0x1000, \$r->u32(10, 10) . \$r->u64(0x8000, 0x1000, 0) . \$r->u32(0, 0) . \$r->u64(0, 0) .
 		\$r->u32(5, 2) . \$r->text('/bin/b') . \$r->trailer(2));
 	\$r->sample(ip => 0x1100, tid => [10, 10], time => 5, chain => ['user', 0x1100])"
-expect "maps that the recorder gave up reading are told" 0 'of 1 processes the recorder did not read all maps' \
+expect "maps that the recorder gave up reading are told" 0 'of 1 process the recorder did not read all maps' \
 	fold "$work/r"
 make_recording "$work/r" "my %o = (pipe => 1); $new \$r->record(76, 0, \$r->u64(1) . \$r->u32(0, 0) . \$r->u64(5, 6, 7))"
 expect "counts of perf stat are no samples" 2 'perf stat wrote it' fold "$work/r"
