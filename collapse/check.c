@@ -1,6 +1,7 @@
 #include "share/compat.h"
 #include "collapse/check.h"
 
+#include "collapse/names/symtab.h"
 #include "share/folded.h"
 #include "share/mem.h"
 #include "share/num.h"
@@ -104,6 +105,14 @@ static const char *module_name(const struct module *module)
 	return module->key.path[0] ? module->key.path : "[no file]";
 }
 
+static const char *why_unnamed(const struct module *module)
+{
+	if (module_why(module) || !module->symtab)
+		return module_why(module);
+	return module->symtab->is_stripped ? "stripped: its debug symbols are not installed" :
+	                                     "no function is known there";
+}
+
 /* The modules that samples were taken in, most first. */
 static cJSON *modules_of(const struct check_view *view)
 {
@@ -132,7 +141,7 @@ static cJSON *modules_of(const struct check_view *view)
 	for (size_t i = 0; i <= nr && tallies[i].nr_samples; i++) {
 		cJSON *item = cJSON_CreateObject();
 		const char *why = tallies[i].module && tallies[i].nr_named < tallies[i].nr_samples ?
-		                          module_why(tallies[i].module) :
+		                          why_unnamed(tallies[i].module) :
 		                          "";
 
 		add_number(item, "samples", tallies[i].nr_samples);

@@ -59,7 +59,8 @@ static bool close_block(struct blocks *b, weight_fx weight)
 
 static int detect_dtrace(struct slice head, bool is_all UNUSED)
 {
-	if (slice_starts(head, "CPU ") && head_has(head, "FUNCTION:NAME"))
+	if (slice_starts(head, "dtrace: ") ||
+	    (slice_starts(head, "CPU ") && head_has(head, "FUNCTION:NAME")))
 		return 85;
 	/* stacks one by one, each under "COMM PID TIME: PROBE:" */
 	if (head.size && !strchr(" \t#", *head.at) && head_has(head, ":\n  ") &&

@@ -304,6 +304,7 @@ struct symtab *symtab_of_elf(struct elffile *file)
 	    !add_table(symtab, debugfile_of(file), SHT_SYMTAB)) {
 		add_table(symtab, debugfile_mini(file), SHT_SYMTAB);
 		add_table(symtab, file, SHT_DYNSYM);
+		symtab->is_stripped = true;
 	}
 	plt_add_symbols(symtab, file, SYMTAB_SYNTHETIC);
 	settle(symtab);

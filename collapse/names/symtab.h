@@ -40,6 +40,7 @@ struct symtab {
 	uint8_t nr_texts;
 	char *owned;           /* one text that goes with the table, or NULL */
 	uint64_t text_address; /* kallsyms: of _text, or _stext, or 0 */
+	bool is_stripped;      /* of an ELF file without .symtab, its debug file included */
 };
 
 /* NULL is fine. */

@@ -64,6 +64,7 @@ objcopy --add-gnu-debuglink=stripped.debug root/same/stripped
 record /same/stripped
 not_named() { ! named "$@"; }
 check 'a stripped program below --symfs has no names' not_named --symfs "$work/root"
+check 'what it lacks is told' grep -q 'stripped: its debug symbols are not installed' <(collapse -q --input-check --symfs "$work/root" recording)
 mkdir root/same/.debug
 ln -s "$work/stripped.debug" root/same/.debug/stripped.debug
 check 'a debug file beside it is none where a link leads out' not_named --symfs "$work/root"
