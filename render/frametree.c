@@ -468,6 +468,8 @@ bool frametree_settle(struct frametree *tree, weight_fx threshold)
 	for (uint32_t i = 1; i < tree->nr; i++) {
 		struct open_run *open;
 
+		if (i + AHEAD < tree->nr && !is_light(&s, i + AHEAD))
+			frametree_prefetch(tree, i + AHEAD);
 		if (is_light(&s, i))
 			continue;
 		while (s.open[s.nr_open - 1].run != tree->runs[i].parent)

@@ -91,6 +91,12 @@ static inline const uint32_t *frametree_names(const struct frametree *tree, uint
 	return tree->pile.ids + tree->runs[run].first;
 }
 
+/* For a walk over all runs: their names are anywhere in memory. */
+static inline void frametree_prefetch(const struct frametree *tree, uint32_t run)
+{
+	__builtin_prefetch(&tree->pile.ids[tree->runs[run].first]);
+}
+
 /*
  * Makes nodes of the runs, but of those whose heavier column is below
  * `threshold`, at least 1: what a node loses becomes one child of it, named

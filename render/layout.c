@@ -21,6 +21,8 @@ static uint64_t step_start(unsigned step)
 	return step < 24 ? step % 24 : (uint64_t)(8 + step % 8) << (step / 8 - 3);
 }
 
+#define AHEAD 32
+
 /* The least step from which on all sizes together fit. */
 static unsigned fitting_step(const size_t *sizes, size_t max_size)
 {
@@ -59,6 +61,8 @@ static weight_fx fitting_threshold(const struct frametree *tree, weight_fx thres
 		const uint32_t *names;
 		uint32_t nr;
 
+		if (i + AHEAD < tree->nr)
+			frametree_prefetch(tree, i + AHEAD);
 		step = step_of_run(tree, i);
 		if (step < least)
 			continue;
