@@ -483,7 +483,7 @@ bool dwarf_pass(const struct dwarf_unit *unit, struct cursor *cursor,
 	if (abbrev->sibling_at < 0 || cursor_left(cursor) < (size_t)abbrev->sibling_at + sizeof(to))
 		return false;
 	memcpy(&to, cursor->at + abbrev->sibling_at, sizeof(to));
-	if (to <= cursor->at - unit_at || to >= unit->end - unit->off)
+	if (to <= cursor->at - unit_at || to >= cursor->end - unit_at)
 		return false;
 	cursor->at = unit_at + to;
 	return true;

@@ -14,6 +14,9 @@
 /* Nesting of entries; compilers stay far below. */
 enum { MAX_DEPTH = 4096 };
 
+/* Bytes of entries that are read sooner than passed over: a table for each costs more. */
+enum { WORTH_PASSING = 512 };
+
 #define NO_SCOPE UINT32_MAX
 
 /* A function, or a call that was inlined. */
@@ -22,6 +25,9 @@ struct scope {
 	uint32_t parent; /* NO_SCOPE: a function of its own */
 	uint32_t call_file, call_line;
 	uint32_t name; /* index + 1; 0 until asked for */
+	/* what lies in it and was passed over: from the unit's begin; size 0 where nothing */
+	uint32_t inner_at, inner_size;
+	struct ranges *inner; /* of what lies in it; NULL until read */
 };
 
 /* What an entry is called. */
@@ -35,9 +41,10 @@ struct name {
 /* What was read of one unit. */
 struct unit_scopes {
 	struct dwarf_unit *unit; /* the split one, where there is one */
-	struct ranges ranges;    /* values are indices into scopes */
+	struct ranges ranges;    /* values are indices into scopes, also those of inner ones */
 	struct scope *scopes;
 	size_t nr, capacity;
+	bool is_whole;            /* nothing was passed over */
 	struct lines *lines;      /* rows */
 	struct lines *call_lines; /* names of files of a split unit; else NULL */
 	bool lines_tried;
@@ -49,7 +56,7 @@ struct inlines {
 	struct ranges units; /* values are indices of units */
 	struct unit_scopes **scopes;
 	struct dwo_files split;
-	size_t nr_read, nr_scopes;
+	size_t nr_read;
 	struct name *names;
 	size_t nr_names, names_capacity;
 	uint32_t *slots; /* index + 1 of names by entry; open addressing */
@@ -63,6 +70,8 @@ struct inlines {
 struct walk {
 	struct inlines *inlines;
 	struct unit_scopes *out;
+	struct ranges *ranges;
+	bool is_whole;
 	uint32_t scope; /* that the ranges being read belong to */
 	bool any;
 };
@@ -74,7 +83,7 @@ static void add_range(void *ctx, uint64_t start, uint64_t end)
 	/* what the linker dropped was given addresses that are no code: 0, 1, -1 */
 	if (!elffile_is_code(walk->inlines->file, start))
 		return;
-	ranges_add(&walk->out->ranges, start, end, walk->scope, walk->scope);
+	ranges_add(walk->ranges, start, end, walk->scope, walk->scope);
 	walk->any = true;
 }
 
@@ -82,6 +91,7 @@ static void add_range(void *ctx, uint64_t start, uint64_t end)
 struct entry {
 	struct dwarf_value low, high, ranges, origin;
 	uint32_t call_file, call_line;
+	uint64_t sibling; /* 0: not told */
 };
 
 static void read_entry(const struct dwarf_unit *unit, struct cursor *c,
@@ -104,6 +114,10 @@ static void read_entry(const struct dwarf_unit *unit, struct cursor *c,
 			break;
 		case DW_AT_abstract_origin:
 			dwarf_read(unit, c, spec, &entry->origin);
+			break;
+		case DW_AT_sibling:
+			dwarf_read(unit, c, spec, &value);
+			entry->sibling = value.class == DWARF_REF ? value.u : 0;
 			break;
 		case DW_AT_call_file:
 			dwarf_read(unit, c, spec, &value);
@@ -148,20 +162,56 @@ static bool is_leaf(uint16_t tag)
 	       tag == DW_TAG_GNU_call_site;
 }
 
-static void walk_unit(struct walk *walk)
+/* In what there may be functions that are not of the scope around it. */
+static bool is_apart(uint16_t tag)
 {
-	struct dwarf_unit *unit = walk->out->unit;
+	return tag == DW_TAG_subprogram || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* An entry with code, which the cursor is behind; false where what lies in it is left for later. */
+static bool walk_scope(struct walk *walk, struct cursor *c, const struct dwarf_abbrev *abbrev,
+                       uint64_t off, uint32_t *scope)
+{
+	struct unit_scopes *out = walk->out;
+	const uint8_t *info = (const uint8_t *)out->unit->dwarf->info.at;
+	uint64_t inner_at;
+	struct entry entry;
+	uint32_t own;
+
+	read_entry(out->unit, c, abbrev, &entry);
+	/* many calls, one name */
+	if (abbrev->tag == DW_TAG_inlined_subroutine && entry.origin.class == DWARF_REF)
+		off = entry.origin.u;
+	own = add_scope(walk, &entry, off, *scope);
+	*scope = own == NO_SCOPE ? *scope : own;
+	inner_at = (uint64_t)(c->at - info);
+	if (walk->is_whole || !abbrev->has_children || entry.sibling < inner_at + WORTH_PASSING ||
+	    entry.sibling >= (uint64_t)(c->end - info))
+		return true;
+	if (own != NO_SCOPE) {
+		out->scopes[own].inner_at = (uint32_t)(inner_at - out->unit->off);
+		out->scopes[own].inner_size = (uint32_t)(entry.sibling - inner_at);
+	}
+	c->at = info + entry.sibling;
+	out->is_whole = false;
+	return false;
+}
+
+/* Reads entries that follow each other, and what is in them. */
+static void walk_entries(struct walk *walk, struct cursor c, uint32_t parent)
+{
+	struct unit_scopes *out = walk->out;
+	const struct dwarf_unit *unit = out->unit;
 	const uint8_t *info = (const uint8_t *)unit->dwarf->info.at;
-	struct cursor c = dwarf_cursor(unit, unit->first_die);
 	uint32_t scopes[MAX_DEPTH]; /* that children at each depth are in */
 	size_t depth = 0;
 
-	scopes[0] = NO_SCOPE;
+	scopes[0] = parent;
 	while (!c.bad && cursor_left(&c)) {
 		uint64_t off = (uint64_t)(c.at - info), code;
 		const struct dwarf_abbrev *abbrev = dwarf_entry(unit, &c, &code);
 		uint32_t scope = scopes[depth];
-		struct entry entry;
 
 		if (!abbrev) {
 			if (code || !depth)
@@ -175,15 +225,12 @@ static void walk_unit(struct walk *walk)
 			scope = NO_SCOPE;
 		if (abbrev->has_code && (abbrev->tag == DW_TAG_subprogram ||
 		                         abbrev->tag == DW_TAG_inlined_subroutine)) {
-			uint32_t own;
-
-			read_entry(unit, &c, abbrev, &entry);
-			/* many calls, one name */
-			if (abbrev->tag == DW_TAG_inlined_subroutine &&
-			    entry.origin.class == DWARF_REF)
-				off = entry.origin.u;
-			own = add_scope(walk, &entry, off, scope);
-			scope = own == NO_SCOPE ? scope : own;
+			if (!walk_scope(walk, &c, abbrev, off, &scope))
+				continue;
+		} else if (!walk->is_whole && abbrev->has_children && is_apart(abbrev->tag) &&
+		           dwarf_pass(unit, &c, abbrev)) {
+			out->is_whole = false;
+			continue;
 		} else {
 			dwarf_skip(unit, &c, abbrev);
 		}
@@ -191,38 +238,95 @@ static void walk_unit(struct walk *walk)
 			if (++depth == MAX_DEPTH)
 				break;
 			scopes[depth] = scope;
-		} else if (!depth) {
-			break;
 		}
 	}
-	ranges_finish(&walk->out->ranges);
+	ranges_finish(walk->ranges);
+}
+
+static void release_scopes(struct unit_scopes *scopes)
+{
+	for (size_t i = 0; i < scopes->nr; i++) {
+		if (scopes->scopes[i].inner)
+			ranges_release(scopes->scopes[i].inner);
+		free(scopes->scopes[i].inner);
+	}
+	ranges_release(&scopes->ranges);
+	free(scopes->scopes);
+	scopes->scopes = NULL;
+	scopes->nr = scopes->capacity = 0;
+}
+
+static void read_unit(struct inlines *inlines, struct unit_scopes *scopes, bool is_whole)
+{
+	struct walk walk = {
+	        .inlines = inlines, .out = scopes, .ranges = &scopes->ranges, .is_whole = is_whole};
+
+	release_scopes(scopes);
+	scopes->is_whole = true;
+	walk_entries(&walk, dwarf_cursor(scopes->unit, scopes->unit->first_die), NO_SCOPE);
+}
+
+/* What lies in a scope; NULL where nothing, or nothing else than is in the same ranges. */
+static const struct ranges *inner_ranges(struct inlines *inlines, struct unit_scopes *scopes,
+                                         uint32_t index)
+{
+	struct scope *scope = &scopes->scopes[index];
+	struct walk walk = {.inlines = inlines, .out = scopes};
+	struct cursor c;
+
+	if (scope->inner || !scope->inner_size)
+		return scope->inner;
+	walk.ranges = scope->inner = mem_zalloc(sizeof(*scope->inner));
+	c = dwarf_cursor(scopes->unit, scopes->unit->off + scope->inner_at);
+	/* no entry is read twice, whatever the file says */
+	c.end = c.at + scope->inner_size;
+	walk_entries(&walk, c, index);
+	return walk.ranges;
+}
+
+/* The innermost scope at an address, or NO_SCOPE; narrows [*start, *end) to where that counts. */
+static uint32_t scope_at(struct inlines *inlines, struct unit_scopes *scopes, uint64_t vaddr,
+                         uint64_t *start, uint64_t *end)
+{
+	const struct ranges *ranges = &scopes->ranges;
+	uint32_t scope = NO_SCOPE, inner;
+
+	/* in none: in a function that is part of another or of a type, if at all */
+	if (!scopes->is_whole && ranges_find(ranges, vaddr) == RANGES_NONE)
+		read_unit(inlines, scopes, true);
+	for (size_t depth = 0; ranges && depth < MAX_DEPTH; depth++) {
+		inner = ranges_narrow(ranges, vaddr, start, end);
+		if (inner == RANGES_NONE)
+			break;
+		scope = inner;
+		ranges = inner_ranges(inlines, scopes, scope);
+	}
+	return scope;
 }
 
 static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 {
 	struct dwarf_unit *unit = &inlines->dwarf->units[index], *split = NULL;
-	struct walk walk = {.inlines = inlines};
+	struct unit_scopes *scopes;
 
 	if (inlines->scopes[index])
 		return inlines->scopes[index];
+	scopes = inlines->scopes[index] = mem_zalloc(sizeof(*scopes));
+	scopes->unit = unit;
+	scopes->is_whole = true;
 	/* a unit that cannot be read has no functions */
-	if (!dwarf_unit_ready(unit)) {
-		inlines->scopes[index] = mem_zalloc(sizeof(struct unit_scopes));
-		inlines->scopes[index]->unit = unit;
-		return inlines->scopes[index];
-	}
+	if (!dwarf_unit_ready(unit))
+		return scopes;
 	if (unit->dwo_id && unit->dwo_name.class != DWARF_NONE) {
 		split = dwo_unit(&inlines->split, unit, inlines->file);
 		if (!split && inlines->dwarf->file != inlines->file)
 			split = dwo_unit(&inlines->split, unit, inlines->dwarf->file);
 	}
-	walk.out = mem_zalloc(sizeof(*walk.out));
-	walk.out->unit = split ? split : unit;
-	walk_unit(&walk);
-	inlines->scopes[index] = walk.out;
+	if (split)
+		scopes->unit = split;
+	read_unit(inlines, scopes, false);
 	inlines->nr_read++;
-	inlines->nr_scopes += walk.out->nr;
-	return walk.out;
+	return scopes;
 }
 
 /* ---- all units ---- */
@@ -244,11 +348,13 @@ static void add_unit_range(void *ctx, uint64_t start, uint64_t end)
 static void index_by_functions(struct indexing *indexing)
 {
 	struct unit_scopes *scopes = scopes_of(indexing->inlines, indexing->unit);
+	const struct ranges *ranges = &scopes->ranges;
 
-	for (size_t i = 0; i < scopes->ranges.nr_flat; i++)
-		if (scopes->ranges.values[i] != RANGES_NONE && i + 1 < scopes->ranges.nr_flat)
-			add_unit_range(indexing, scopes->ranges.starts[i],
-			               scopes->ranges.starts[i + 1]);
+	if (!scopes->is_whole)
+		read_unit(indexing->inlines, scopes, true);
+	for (size_t i = 0; i + 1 < ranges->nr_flat; i++)
+		if (ranges->values[i] != RANGES_NONE)
+			add_unit_range(indexing, ranges->starts[i], ranges->starts[i + 1]);
 }
 
 /*
@@ -346,8 +452,7 @@ void inlines_free(struct inlines *inlines)
 			continue;
 		lines_free(scopes->lines);
 		lines_free(scopes->call_lines);
-		ranges_release(&scopes->ranges);
-		free(scopes->scopes);
+		release_scopes(scopes);
 		free(scopes);
 	}
 	free(inlines->scopes);
@@ -450,6 +555,7 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
                     size_t max)
 {
 	uint32_t index = ranges_find(&inlines->units, vaddr), scope;
+	uint64_t start = 0, end = UINT64_MAX; /* of no interest */
 	struct unit_scopes *scopes;
 	const char *file = NULL;
 	uint32_t line = 0;
@@ -463,7 +569,7 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
 		if (!scopes->lines || !lines_find(scopes->lines, vaddr, &file, &line))
 			line = 0;
 	}
-	scope = ranges_find(&scopes->ranges, vaddr);
+	scope = scope_at(inlines, scopes, vaddr, &start, &end);
 	/* without functions (an assembler's unit), the line alone */
 	if (scope == RANGES_NONE && line && max)
 		out[nr++] = (struct inlines_frame){.name = "", .file = file, .line = line};
@@ -485,14 +591,13 @@ bool inlines_narrow(struct inlines *inlines, uint64_t vaddr, uint64_t *start, ui
 	uint32_t index = ranges_narrow(&inlines->units, vaddr, start, end);
 
 	return index != RANGES_NONE &&
-	       ranges_narrow(&scopes_of(inlines, index)->ranges, vaddr, start, end) != NO_SCOPE;
+	       scope_at(inlines, scopes_of(inlines, index), vaddr, start, end) != NO_SCOPE;
 }
 
 struct inlines_stats inlines_stats(const struct inlines *inlines)
 {
 	struct inlines_stats stats = {.nr_units = inlines->dwarf->nr_units,
 	                              .nr_units_read = inlines->nr_read,
-	                              .nr_scopes = inlines->nr_scopes,
 	                              .memory_size = ranges_memory(&inlines->units)};
 
 	for (size_t i = 0; i < inlines->dwarf->nr_units; i++) {
@@ -500,9 +605,14 @@ struct inlines_stats inlines_stats(const struct inlines *inlines)
 
 		if (!scopes)
 			continue;
+		stats.nr_scopes += scopes->nr;
 		stats.memory_size += scopes->capacity * sizeof(*scopes->scopes) +
 		                     ranges_memory(&scopes->ranges) + sizeof(*scopes) +
 		                     (scopes->lines ? lines_memory(scopes->lines) : 0);
+		for (size_t j = 0; j < scopes->nr; j++)
+			if (scopes->scopes[j].inner)
+				stats.memory_size += sizeof(struct ranges) +
+				                     ranges_memory(scopes->scopes[j].inner);
 	}
 	return stats;
 }

@@ -3,7 +3,8 @@
 
 #include "share/mem.h"
 
-#define WORTH_BLOCKS 64 /* below, a search takes no more than 6 steps */
+#define WORTH_BLOCKS   64  /* below, a search takes no more than 6 steps */
+#define WORTH_COUNTING 256 /* below, the counts cost more than the moves that they save */
 
 void ranges_release(struct ranges *ranges)
 {
@@ -21,6 +22,19 @@ void ranges_add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t va
 		return;
 	MEM_GROW(ranges->at, ranges->nr, ranges->capacity);
 	ranges->at[ranges->nr++] = (struct range){start, end, value, priority};
+}
+
+/* A stable sort, for a few; most are in order. */
+static void sort_few(struct ranges *ranges)
+{
+	for (size_t i = 1; i < ranges->nr; i++) {
+		struct range moved = ranges->at[i];
+		size_t to = i;
+
+		for (; to && ranges->at[to - 1].start > moved.start; to--)
+			ranges->at[to] = ranges->at[to - 1];
+		ranges->at[to] = moved;
+	}
 }
 
 /* A stable sort by parts of 11 bits; only parts in which the keys differ. */
@@ -41,6 +55,10 @@ void ranges_sort(struct ranges *ranges)
 
 	if (is_sorted(ranges))
 		return;
+	if (ranges->nr < WORTH_COUNTING) {
+		sort_few(ranges);
+		return;
+	}
 	for (size_t i = 0; i < ranges->nr; i++) {
 		all &= from[i].start;
 		any |= from[i].start;

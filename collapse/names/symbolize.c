@@ -372,9 +372,12 @@ static bool address_of(const struct symbolizer *symbolizer, const struct module 
 	return true;
 }
 
-/* The functions that the debugging information has there; their number. */
+/*
+ * The functions that the debugging information has there; their number. What
+ * the last is called is left open where a symbol says it.
+ */
 static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, uint64_t address,
-                         struct symbol out[SYMBOLIZE_MAX])
+                         bool has_symbol, struct symbol out[SYMBOLIZE_MAX])
 {
 	struct inlines_frame frames[SYMBOLIZE_MAX];
 	bool srcline = symbolizer->options.srcline;
@@ -391,7 +394,7 @@ static size_t by_inlines(struct symbolizer *symbolizer, struct module *module, u
 		struct slice name = {frames[i].name, strlen(frames[i].name)};
 
 		out[i - first] = (struct symbol){.file = UINT32_MAX, .inlined = i + 1 < nr};
-		if (name.size) {
+		if (name.size && !(has_symbol && i + 1 == nr)) {
 			out[i - first].name = shown_name(symbolizer, name,
 			                                 frames[i].is_linkage ? NAME_LINKAGE :
 			                                 frames[i].has_scopes ? NAME_SCOPED :
@@ -418,10 +421,10 @@ static size_t look_up(struct symbolizer *symbolizer, struct module *module, uint
 	symbolizer_prepare(symbolizer, module);
 	if (!address_of(symbolizer, module, place, &address))
 		return 0;
-	if (module->inlines)
-		nr = by_inlines(symbolizer, module, address, out);
 	if (module->symtab)
 		name = symtab_find(module->symtab, address);
+	if (module->inlines)
+		nr = by_inlines(symbolizer, module, address, name.size != 0, out);
 	if (name.size) {
 		/* the linker's name says more: ".cold", a local constructor's class */
 		if (!nr)
