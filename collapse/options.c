@@ -434,6 +434,25 @@ static int check_timing(const struct options *options, struct err *err)
 	return 0;
 }
 
+static int check_archive(const struct options *options, struct err *err)
+{
+	const char *alone = options->recording.every_ns ? "--every" :
+	                    options->archive.keep_s     ? "--keep" :
+	                    options->archive.max_size   ? "--max-size" :
+	                                                  NULL;
+	const char *other = options->to            ? "--to" :
+	                    options->output        ? "--output" :
+	                    options->print_samples ? "--samples" :
+	                    options->check         ? "--input-check" :
+	                                             NULL;
+
+	if (alone && !options->archive_dir)
+		return err_set(err, "'%s' needs an archive to write: --archive DIR", alone);
+	if (options->archive_dir && other)
+		return err_set(err, "'--archive' and '%s' name two outputs", other);
+	return 0;
+}
+
 static int take_option(struct options *options, int option, const char *arg, struct err *err)
 {
 	static const char *const counts[] = {"samples", "period", "time"};
@@ -708,7 +727,7 @@ int options_parse(struct options *options, int argc, char **argv, int *status, s
 			return OPTS_ERROR;
 		}
 	}
-	if (check_timing(options, err) < 0) {
+	if (check_timing(options, err) < 0 || check_archive(options, err) < 0) {
 		msg_error("%s", err->text);
 		*status = EXIT_MISUSE;
 		return OPTS_ERROR;

@@ -388,7 +388,7 @@ int main(int argc, char **argv)
 	};
 	struct opts opts = {
 	        .usage = "[OPTION]... BEFORE AFTER\n"
-	                 "       [OPTION]... --before FILE... --after FILE...",
+	                 "[OPTION]... --before FILE... --after FILE...",
 	        .about = "Compares folded stacks of two sides: writes them with two counts a line "
 	                 "for "
 	                 "render,\nor a report of what changed.",

@@ -16,7 +16,12 @@ static void print_help(const struct opts *opts)
 	int width = 0;
 	char left[128];
 
-	printf("usage: %s %s\n\n%s\n\n", msg_program(), opts->usage, opts->about);
+	for (const char *line = opts->usage, *end; line; line = *end ? end + 1 : NULL) {
+		end = strchrnul(line, '\n');
+		printf("%s %s %.*s\n", line == opts->usage ? "usage:" : "      ", msg_program(),
+		       (int)(end - line), line);
+	}
+	printf("\n%s\n\n", opts->about);
 	for (int pass = 0; pass < 2; pass++) {
 		for (size_t i = 0; i < opts->nr + ARRAY_SIZE(builtin); i++) {
 			const struct opt *opt =

@@ -20,7 +20,7 @@ struct opt {
 };
 
 struct opts {
-	const char *usage; /* "[OPTION]... [FILE]...", printed after the program name */
+	const char *usage; /* "[OPTION]... [FILE]...", lines, each printed after the program name */
 	const char *about; /* a sentence or more, printed under the usage */
 	const struct opt *table;
 	size_t nr;

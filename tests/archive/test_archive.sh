@@ -28,6 +28,12 @@ collapse -q --no-header recording >whole 2>/dev/null
 count() { ls "$1" | grep -c 'folded\.zst$'; }
 
 # ---- write, merge ----
+for alone in '--every=1s' '--keep=7d' '--max-size=1G'; do
+	expect "$alone without an archive" 64 "'${alone%%=*}' needs an archive" collapse "$alone" recording
+done
+for other in --to=pprof --output=file --samples --input-check; do
+	expect "$other is another output" 64 "'--archive' and '${other%%=*}' name two outputs" collapse --archive none "$other" recording
+done
 expect "a recording becomes files by interval" 1 'lost 6 samples' sh -c 'collapse -q --every 1s --archive one <recording'
 check "there is a file for each of the intervals" bash -c "[ \$(ls one | grep -cE '^[0-9]{8}T[0-9]{6}Z-[^ ]+\.folded\.zst$') -ge 6 ]"
 check "merged, they are the whole again" bash -c 'collapse -q --no-header one | cmp - whole'
