@@ -405,7 +405,7 @@ static int summarize(struct run *run)
 		         num_format_grouped(samples, run->holdback.nr_stripped),
 		         HOLDBACK_MAX >> 20);
 	if (!nr)
-		msg_warn("no samples were taken: the targets did not run, or event '%s' did not "
+		msg_warn("no samples were taken: the targets hardly ran, or event '%s' did not "
 		         "occur",
 		         run->settings->events.at[0].name);
 	if (run->by_signal)

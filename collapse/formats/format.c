@@ -171,6 +171,14 @@ const struct format *format_by_name(const char *name)
 	return NULL;
 }
 
+/* What perf stat prints, and collect --count: its headings could be those of samples. */
+static bool is_counts(struct slice head)
+{
+	head.size = MIN_OF(head.size, 512);
+	return head_has(head, "\n Performance counter stats for ") ||
+	       head_has(head, "\n Counts of ");
+}
+
 const char *format_looks_like(struct slice head)
 {
 	static const struct {
@@ -191,6 +199,8 @@ const char *format_looks_like(struct slice head)
 	        {"SQLite format 3", "an SQLite database"},
 	};
 
+	if (is_counts(head))
+		return "counts of events, which have no stacks";
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (slice_starts(head, kinds[i].begin))
 			return kinds[i].what;
@@ -203,7 +213,7 @@ const struct format *format_detect(struct slice head, bool is_all)
 	int best_score = memchr(head.at, 0, head.size) ? 50 : 0;
 	const struct format *best = NULL;
 
-	for (size_t i = 0; formats[i]; i++) {
+	for (size_t i = 0; formats[i] && !is_counts(head); i++) {
 		int score = formats[i]->detect(head, is_all);
 
 		if (score > best_score) {

@@ -82,6 +82,8 @@ printf '\x89PNG\r\n\x1a\n0000' >picture
 expect "a picture is no profile" 2 'no format known' collapse picture
 echo '{"some": "json"}' >plain.json
 expect "JSON of another kind" 2 'no format known' collapse plain.json
+printf "\n Performance counter stats for 'true' (2 runs):\n\n    53  page-faults  #  112.1 K/sec\n\n   0.001 +- 0.0001 seconds time elapsed  ( +-  7.49%% )\n" >counts
+expect "counts are no samples" 2 'looks like counts of events' collapse counts
 printf '# event: cycles\n# unit: samples\n' >header.folded
 expect "a header of folded stacks alone" 2 'no samples.*read as folded' collapse header.folded
 printf 'a;b -3\n' >negative.folded
