@@ -118,7 +118,9 @@ static void put_tooltip(const struct drawing *d, const struct layout_box *box, s
 	if (tree->nr_columns < 2) {
 		output_string(d->out, figure_count(a, box->width, d->count_name));
 		put_unit(d);
-		output_printf(d->out, ", %s)</title>", figure_percent(b, box->width, d->whole));
+		output_string(d->out, ", ");
+		output_string(d->out, figure_percent(b, box->width, d->whole));
+		output_string(d->out, ")</title>");
 		return;
 	}
 	output_printf(d->out, "before %s, %s; after %s, %s", figure_count(a, before, d->count_name),

@@ -78,14 +78,13 @@ static inline bool is_name(const struct framer_slot *slot, const struct strtab *
 	              size - HEAD_SIZE) == 0;
 }
 
-/* Eight times as many slots as names: few of them share a place. What was in them is found again
- * when it is asked for. */
+/* Four times as many slots as names. What was in them is found again when it is asked for. */
 static void grow_slots(struct framer *framer, uint32_t nr_names)
 {
 	uint32_t nr = MAX_OF(framer->nr_slots, MIN_SLOTS);
 	size_t size;
 
-	while (nr < MAX_SLOTS && nr / 8 < nr_names)
+	while (nr < MAX_SLOTS && nr / 4 < nr_names)
 		nr *= 2;
 	if (nr == framer->nr_slots)
 		return;
