@@ -181,26 +181,64 @@ static void put_samples(struct writing *w, uint64_t scale)
 	free(order);
 }
 
+static void put_mapping(struct writing *w, size_t number)
+{
+	const struct profile_module *module = &w->profile->modules[number];
+	char id[2 * BUILD_ID_MAX + 1] = "";
+
+	for (uint8_t k = 0; k < module->build_id.size; k++)
+		snprintf(id + 2 * k, 3, "%02x", module->build_id.bytes[k]);
+	buf_reset(&w->part);
+	put_number(&w->part, 1, number + 1);
+	put_number(&w->part, 3, module->end); /* addresses are offsets in the file */
+	put_number(&w->part, 5, string_of_cstr(w, module->path));
+	put_number(&w->part, 6, string_of_cstr(w, id));
+	put_number(&w->part, 7, 1); /* has functions; there is no need to look for them */
+	put_bytes(&w->bytes, 3, w->part.at, w->part.size);
+}
+
+/* A file that is no library; the kernel and what stands for no file have no slash. */
+static bool is_program(const struct profile_module *module)
+{
+	const char *base = strrchr(module->path, '/');
+
+	return module->end && base && module->path[1] != '/' && !strstr(base, ".so");
+}
+
+/* The program that most of the weight was sampled in or below; nr_modules: there is none. */
+static size_t main_program(const struct profile *profile)
+{
+	weight_fx *weights = mem_zalloc((profile->nr_modules + 1) * sizeof(*weights));
+	size_t best = profile->nr_modules;
+
+	for (size_t i = 0; i < profile->nr_samples; i++) {
+		uint32_t at = profile->samples[i].stack, module = PROFILE_NONE;
+
+		for (; at; at = profile->stacks.nodes[at].parent) {
+			module = profile->frames[profile->stacks.nodes[at].name].module;
+			if (module != PROFILE_NONE && is_program(&profile->modules[module]))
+				break;
+		}
+		if (!at)
+			continue;
+		weights[module] += profile->samples[i].weight;
+		if (best == profile->nr_modules || weights[module] > weights[best])
+			best = module;
+	}
+	free(weights);
+	return best;
+}
+
+/* The first is "the main binary" by convention of the format: readers name the profile so. */
 static void put_mappings(struct writing *w)
 {
-	const struct profile *profile = w->profile;
+	size_t first = main_program(w->profile);
 
-	for (size_t i = 0; i < profile->nr_modules; i++) {
-		const struct profile_module *module = &profile->modules[i];
-		char id[2 * BUILD_ID_MAX + 1] = "";
-
-		if (!module->end)
-			continue;
-		for (uint8_t k = 0; k < module->build_id.size; k++)
-			snprintf(id + 2 * k, 3, "%02x", module->build_id.bytes[k]);
-		buf_reset(&w->part);
-		put_number(&w->part, 1, i + 1);
-		put_number(&w->part, 3, module->end); /* addresses are offsets in the file */
-		put_number(&w->part, 5, string_of_cstr(w, module->path));
-		put_number(&w->part, 6, string_of_cstr(w, id));
-		put_number(&w->part, 7, 1); /* has functions; there is no need to look for them */
-		put_bytes(&w->bytes, 3, w->part.at, w->part.size);
-	}
+	if (first < w->profile->nr_modules)
+		put_mapping(w, first);
+	for (size_t i = 0; i < w->profile->nr_modules; i++)
+		if (i != first && w->profile->modules[i].end)
+			put_mapping(w, i);
 }
 
 static void put_line(struct writing *w, size_t frame)

@@ -69,7 +69,17 @@ if collect -q -F 499 --duration 1 -o rec.data -- "$BUILD/samples/busy" >/dev/nul
 	collapse -q --no-header --by tid rec.data | sed 's/;.*//' | sort -u >tids
 	check "--by works on what pprof says of threads" sh -c \
 		"collapse -q --no-header --by tid rec.pprof | sed 's/;.*//' | sort -u | cmp - tids"
-	if command -v go >/dev/null; then
+	perl -I"$TOP/tests/lib" -MRecording -we '
+	my $r = Recording->new(pipe => 1);
+	$r->comm(7, 7, "job", 1);
+	$r->mmap2(7, 0x400000, 0x10000, 0, "/lib/libwork.so.6", 2);
+	$r->mmap2(7, 0x600000, 0x10000, 0, "/bin/job", 2);
+	$r->sample(tid => [7, 7], time => 3, ip => 0x400100, chain => ["user", 0x400100, 0x600200]);
+	$r->round; $r->write("library_first")'
+check "pprof: the program is the first mapping" test /bin/job = \
+	"$(collapse -q --to pprof library_first | gzip -dc | grep -aoE '/(lib|bin)/[a-z]+' | head -n 1)"
+
+if command -v go >/dev/null; then
 		raw=$(HOME=$work go tool pprof -raw rec.pprof 2>/dev/null)
 		check "go tool pprof knows the program's build-id" grep -qE 'samples/busy [0-9a-f]{40} \[FN\]' <<<"$raw"
 		check "go tool pprof knows the threads" grep -qE 'comm:\[worker\]' <<<"$raw"
