@@ -199,10 +199,11 @@ static bool line_bcc(struct blocks *b, struct slice line)
 		return true;
 	if (is_number(text, &weight))
 		return close_block(b, weight);
+	text = process_name(b, text);
 	if (text.size > 3 && slice_starts(text, "b'") && slice_ends(text, "'"))
 		text = (struct slice){text.at + 2,
 		                      text.size - 3}; /* bytes, as Python prints them */
-	callers_add(&b->callers, b->folder, process_name(b, text));
+	callers_add(&b->callers, b->folder, text);
 	return true;
 }
 
