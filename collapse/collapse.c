@@ -23,6 +23,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct run {
@@ -331,6 +332,9 @@ static int fold_archive(struct run *run, const char *dir, struct err *err)
 	struct archive_list list;
 	int result = 0;
 
+	/* it may be the same one, whose counts would double */
+	if (run->archive)
+		return err_set(err, "'%s' is an archive, and none goes into --archive", dir);
 	if (archive_list(dir, run->options.since, run->options.until, &list, err) < 0)
 		return -1;
 	if (!list.nr)
@@ -360,6 +364,9 @@ static int archive_rest(struct run *run, int64_t start, struct err *err)
 	if (!run->folder.total)
 		return 0;
 	recording_shares(&run->report, &run->folder, &run->header);
+	/* what tells no time is kept, and expires, as what came now */
+	if (!start)
+		start = time(NULL);
 	return archive_add(run->archive, start, archive_host(run, here, sizeof(here)), &run->header,
 	                   &run->folder, err);
 }

@@ -35,6 +35,10 @@ for other in --to=pprof --output=file --samples --input-check; do
 	expect "$other is another output" 64 "'--archive' and '${other%%=*}' name two outputs" collapse --archive none "$other" recording
 done
 expect "a recording becomes files by interval" 1 'lost 6 samples' sh -c 'collapse -q --every 1s --archive one <recording'
+expect "an archive is no input of one" 2 'one. is an archive' collapse --archive one one
+printf 'a;b 3\n' >timeless
+collapse --archive undated timeless
+check "what tells no time is of now" test "$(count undated)" = "$(ls undated | grep -c "^$(date -u +%Y)")"
 check "there is a file for each of the intervals" bash -c "[ \$(ls one | grep -cE '^[0-9]{8}T[0-9]{6}Z-[^ ]+\.folded\.zst$') -ge 6 ]"
 check "merged, they are the whole again" bash -c 'collapse -q --no-header one | cmp - whole'
 check "totals in the headers add up" bash -c "collapse one | grep -qx '# lost: 6 records'"
