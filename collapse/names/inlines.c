@@ -38,13 +38,20 @@ struct name {
 	bool is_linkage, has_scopes;
 };
 
+/* What of a unit is passed over, to be read when an address in it is hit. */
+enum left {
+	LEFT_NOTHING,
+	LEFT_CALLS,     /* what lies in inlined calls */
+	LEFT_FUNCTIONS, /* and in functions and types */
+};
+
 /* What was read of one unit. */
 struct unit_scopes {
 	struct dwarf_unit *unit; /* the split one, where there is one */
 	struct ranges ranges;    /* values are indices into scopes, also those of inner ones */
 	struct scope *scopes;
 	size_t nr, capacity;
-	bool is_whole;            /* nothing was passed over */
+	enum left left;
 	struct lines *lines;      /* rows */
 	struct lines *call_lines; /* names of files of a split unit; else NULL */
 	bool lines_tried;
@@ -71,7 +78,7 @@ struct walk {
 	struct inlines *inlines;
 	struct unit_scopes *out;
 	struct ranges *ranges;
-	bool is_whole;
+	enum left left;
 	uint32_t scope; /* that the ranges being read belong to */
 	bool any;
 };
@@ -175,26 +182,27 @@ static bool walk_scope(struct walk *walk, struct cursor *c, const struct dwarf_a
 {
 	struct unit_scopes *out = walk->out;
 	const uint8_t *info = (const uint8_t *)out->unit->dwarf->info.at;
+	bool is_call = abbrev->tag == DW_TAG_inlined_subroutine;
 	uint64_t inner_at;
 	struct entry entry;
 	uint32_t own;
 
 	read_entry(out->unit, c, abbrev, &entry);
 	/* many calls, one name */
-	if (abbrev->tag == DW_TAG_inlined_subroutine && entry.origin.class == DWARF_REF)
+	if (is_call && entry.origin.class == DWARF_REF)
 		off = entry.origin.u;
 	own = add_scope(walk, &entry, off, *scope);
 	*scope = own == NO_SCOPE ? *scope : own;
 	inner_at = (uint64_t)(c->at - info);
-	if (walk->is_whole || !abbrev->has_children || entry.sibling < inner_at + WORTH_PASSING ||
-	    entry.sibling >= (uint64_t)(c->end - info))
+	if (walk->left < (is_call ? LEFT_CALLS : LEFT_FUNCTIONS) || !abbrev->has_children ||
+	    entry.sibling < inner_at + WORTH_PASSING || entry.sibling >= (uint64_t)(c->end - info))
 		return true;
 	if (own != NO_SCOPE) {
 		out->scopes[own].inner_at = (uint32_t)(inner_at - out->unit->off);
 		out->scopes[own].inner_size = (uint32_t)(entry.sibling - inner_at);
 	}
 	c->at = info + entry.sibling;
-	out->is_whole = false;
+	out->left = walk->left;
 	return false;
 }
 
@@ -227,9 +235,9 @@ static void walk_entries(struct walk *walk, struct cursor c, uint32_t parent)
 		                         abbrev->tag == DW_TAG_inlined_subroutine)) {
 			if (!walk_scope(walk, &c, abbrev, off, &scope))
 				continue;
-		} else if (!walk->is_whole && abbrev->has_children && is_apart(abbrev->tag) &&
-		           dwarf_pass(unit, &c, abbrev)) {
-			out->is_whole = false;
+		} else if (walk->left == LEFT_FUNCTIONS && abbrev->has_children &&
+		           is_apart(abbrev->tag) && dwarf_pass(unit, &c, abbrev)) {
+			out->left = walk->left;
 			continue;
 		} else {
 			dwarf_skip(unit, &c, abbrev);
@@ -256,13 +264,13 @@ static void release_scopes(struct unit_scopes *scopes)
 	scopes->nr = scopes->capacity = 0;
 }
 
-static void read_unit(struct inlines *inlines, struct unit_scopes *scopes, bool is_whole)
+static void read_unit(struct inlines *inlines, struct unit_scopes *scopes, enum left left)
 {
 	struct walk walk = {
-	        .inlines = inlines, .out = scopes, .ranges = &scopes->ranges, .is_whole = is_whole};
+	        .inlines = inlines, .out = scopes, .ranges = &scopes->ranges, .left = left};
 
 	release_scopes(scopes);
-	scopes->is_whole = true;
+	scopes->left = LEFT_NOTHING;
 	walk_entries(&walk, dwarf_cursor(scopes->unit, scopes->unit->first_die), NO_SCOPE);
 }
 
@@ -271,7 +279,7 @@ static const struct ranges *inner_ranges(struct inlines *inlines, struct unit_sc
                                          uint32_t index)
 {
 	struct scope *scope = &scopes->scopes[index];
-	struct walk walk = {.inlines = inlines, .out = scopes};
+	struct walk walk = {.inlines = inlines, .out = scopes, .left = scopes->left};
 	struct cursor c;
 
 	if (scope->inner || !scope->inner_size)
@@ -292,8 +300,8 @@ static uint32_t scope_at(struct inlines *inlines, struct unit_scopes *scopes, ui
 	uint32_t scope = NO_SCOPE, inner;
 
 	/* in none: in a function that is part of another or of a type, if at all */
-	if (!scopes->is_whole && ranges_find(ranges, vaddr) == RANGES_NONE)
-		read_unit(inlines, scopes, true);
+	while (scopes->left && ranges_find(ranges, vaddr) == RANGES_NONE)
+		read_unit(inlines, scopes, scopes->left - 1);
 	for (size_t depth = 0; ranges && depth < MAX_DEPTH; depth++) {
 		inner = ranges_narrow(ranges, vaddr, start, end);
 		if (inner == RANGES_NONE)
@@ -313,7 +321,6 @@ static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 		return inlines->scopes[index];
 	scopes = inlines->scopes[index] = mem_zalloc(sizeof(*scopes));
 	scopes->unit = unit;
-	scopes->is_whole = true;
 	/* a unit that cannot be read has no functions */
 	if (!dwarf_unit_ready(unit))
 		return scopes;
@@ -324,7 +331,7 @@ static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 	}
 	if (split)
 		scopes->unit = split;
-	read_unit(inlines, scopes, false);
+	read_unit(inlines, scopes, LEFT_FUNCTIONS);
 	inlines->nr_read++;
 	return scopes;
 }
@@ -350,8 +357,8 @@ static void index_by_functions(struct indexing *indexing)
 	struct unit_scopes *scopes = scopes_of(indexing->inlines, indexing->unit);
 	const struct ranges *ranges = &scopes->ranges;
 
-	if (!scopes->is_whole)
-		read_unit(indexing->inlines, scopes, true);
+	if (scopes->left)
+		read_unit(indexing->inlines, scopes, LEFT_NOTHING);
 	for (size_t i = 0; i + 1 < ranges->nr_flat; i++)
 		if (ranges->values[i] != RANGES_NONE)
 			add_unit_range(indexing, ranges->starts[i], ranges->starts[i + 1]);
