@@ -38,7 +38,7 @@ struct name {
 	bool is_linkage, has_scopes;
 };
 
-/* What of a unit is passed over, to be read when an address in it is hit. */
+/* What of a unit is passed over, by the siblings that entries name. */
 enum left {
 	LEFT_NOTHING,
 	LEFT_CALLS,     /* what lies in inlined calls */
@@ -194,8 +194,11 @@ static bool walk_scope(struct walk *walk, struct cursor *c, const struct dwarf_a
 	own = add_scope(walk, &entry, off, *scope);
 	*scope = own == NO_SCOPE ? *scope : own;
 	inner_at = (uint64_t)(c->at - info);
+	/* what lies in a call without code of its own counts for what is around that */
 	if (walk->left < (is_call ? LEFT_CALLS : LEFT_FUNCTIONS) || !abbrev->has_children ||
-	    entry.sibling < inner_at + WORTH_PASSING || entry.sibling >= (uint64_t)(c->end - info))
+	    (is_call && own == NO_SCOPE) || entry.sibling < inner_at + WORTH_PASSING ||
+	    entry.sibling >= (uint64_t)(c->end - info) ||
+	    entry.sibling - out->unit->off > UINT32_MAX)
 		return true;
 	if (own != NO_SCOPE) {
 		out->scopes[own].inner_at = (uint32_t)(inner_at - out->unit->off);
@@ -274,7 +277,7 @@ static void read_unit(struct inlines *inlines, struct unit_scopes *scopes, enum 
 	walk_entries(&walk, dwarf_cursor(scopes->unit, scopes->unit->first_die), NO_SCOPE);
 }
 
-/* What lies in a scope; NULL where nothing, or nothing else than is in the same ranges. */
+/* What lies in a scope and was passed over; NULL where nothing was. */
 static const struct ranges *inner_ranges(struct inlines *inlines, struct unit_scopes *scopes,
                                          uint32_t index)
 {
@@ -299,7 +302,7 @@ static uint32_t scope_at(struct inlines *inlines, struct unit_scopes *scopes, ui
 	const struct ranges *ranges = &scopes->ranges;
 	uint32_t scope = NO_SCOPE, inner;
 
-	/* in none: in a function that is part of another or of a type, if at all */
+	/* in none: in a function that lies in another or in a type, as a lambda's, if at all */
 	while (scopes->left && ranges_find(ranges, vaddr) == RANGES_NONE)
 		read_unit(inlines, scopes, scopes->left - 1);
 	for (size_t depth = 0; ranges && depth < MAX_DEPTH; depth++) {

@@ -4,12 +4,14 @@
  * Decides what is a function and what is inlined into it, from the debugging
  * information of a file or of its separate debug file, and of .dwo and .dwp
  * files where it is split. A unit is read when an address in it is first asked
- * for, once, into a flat table; entries are not kept.
+ * for: its functions only, where their entries say how far they reach
+ * (DW_AT_sibling); what lies in a function or in a larger inlined call, when an
+ * address in that is. Entries are not kept.
  *
- * Memory of a unit that was hit: 24 bytes a function or inlined call and 12 a
- * range. A unit that is malformed gives what came before the fault.
+ * Memory of a unit that was hit: 40 bytes a function or inlined call that was
+ * read and 12 a range. A unit that is malformed gives what came before the fault.
  *
- * Not for two threads at once. Format: DWARF 5 sections 2.17, 3.3 and 3.3.8.2.
+ * Not for two threads at once. Format: DWARF 5 sections 2.3, 2.17, 3.3 and 3.3.8.2.
  */
 #ifndef COLLAPSE_INLINES_H
 #define COLLAPSE_INLINES_H
