@@ -63,7 +63,6 @@ struct inlines {
 	struct ranges units; /* values are indices of units */
 	struct unit_scopes **scopes;
 	struct dwo_files split;
-	size_t nr_read;
 	struct name *names;
 	size_t nr_names, names_capacity;
 	uint32_t *slots; /* index + 1 of names by entry; open addressing */
@@ -335,7 +334,6 @@ static struct unit_scopes *scopes_of(struct inlines *inlines, uint32_t index)
 	if (split)
 		scopes->unit = split;
 	read_unit(inlines, scopes, LEFT_FUNCTIONS);
-	inlines->nr_read++;
 	return scopes;
 }
 
@@ -602,27 +600,4 @@ bool inlines_narrow(struct inlines *inlines, uint64_t vaddr, uint64_t *start, ui
 
 	return index != RANGES_NONE &&
 	       scope_at(inlines, scopes_of(inlines, index), vaddr, start, end) != NO_SCOPE;
-}
-
-struct inlines_stats inlines_stats(const struct inlines *inlines)
-{
-	struct inlines_stats stats = {.nr_units = inlines->dwarf->nr_units,
-	                              .nr_units_read = inlines->nr_read,
-	                              .memory_size = ranges_memory(&inlines->units)};
-
-	for (size_t i = 0; i < inlines->dwarf->nr_units; i++) {
-		const struct unit_scopes *scopes = inlines->scopes[i];
-
-		if (!scopes)
-			continue;
-		stats.nr_scopes += scopes->nr;
-		stats.memory_size += scopes->capacity * sizeof(*scopes->scopes) +
-		                     ranges_memory(&scopes->ranges) + sizeof(*scopes) +
-		                     (scopes->lines ? lines_memory(scopes->lines) : 0);
-		for (size_t j = 0; j < scopes->nr; j++)
-			if (scopes->scopes[j].inner)
-				stats.memory_size += sizeof(struct ranges) +
-				                     ranges_memory(scopes->scopes[j].inner);
-	}
-	return stats;
 }

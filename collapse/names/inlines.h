@@ -47,9 +47,4 @@ size_t inlines_find(struct inlines *inlines, uint64_t vaddr, bool lines, struct 
  */
 bool inlines_narrow(struct inlines *inlines, uint64_t vaddr, uint64_t *start, uint64_t *end);
 
-struct inlines_stats {
-	size_t nr_units, nr_units_read, nr_scopes, memory_size;
-};
-struct inlines_stats inlines_stats(const struct inlines *inlines);
-
 #endif

@@ -289,10 +289,3 @@ const char *lines_file(const struct lines *lines, uint64_t number)
 {
 	return number < lines->nr_files ? lines->files[number] : NULL;
 }
-
-size_t lines_memory(const struct lines *lines)
-{
-	return sizeof(*lines) + ranges_memory(&lines->ranges) +
-	       lines->rows_capacity * sizeof(*lines->rows) +
-	       lines->files_capacity * sizeof(*lines->files);
-}

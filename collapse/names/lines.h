@@ -28,6 +28,4 @@ bool lines_find(const struct lines *lines, uint64_t vaddr, const char **file, ui
 /* The name of a file by its number (DW_AT_call_file), or NULL. */
 const char *lines_file(const struct lines *lines, uint64_t number);
 
-size_t lines_memory(const struct lines *lines);
-
 #endif

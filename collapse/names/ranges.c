@@ -258,9 +258,3 @@ uint32_t ranges_narrow(const struct ranges *ranges, uint64_t address, uint64_t *
 		*end = MIN_OF(*end, ranges->starts[next]);
 	return is_before ? RANGES_NONE : ranges->values[at];
 }
-
-size_t ranges_memory(const struct ranges *ranges)
-{
-	return ranges->nr_flat * (sizeof(*ranges->starts) + sizeof(*ranges->values)) +
-	       ranges->nr_blocks * sizeof(*ranges->blocks) + ranges->capacity * sizeof(*ranges->at);
-}

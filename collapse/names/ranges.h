@@ -61,7 +61,4 @@ uint32_t ranges_find(const struct ranges *ranges, uint64_t address);
 uint32_t ranges_narrow(const struct ranges *ranges, uint64_t address, uint64_t *start,
                        uint64_t *end);
 
-/* Memory held, in bytes. */
-size_t ranges_memory(const struct ranges *ranges);
-
 #endif
