@@ -43,7 +43,8 @@ static inline bool char_is_blank(char c)
 static inline struct slice slice_from(struct slice s, size_t at)
 {
 	at = MIN_OF(at, s.size);
-	return (struct slice){s.at + at, s.size - at};
+	/* of no bytes nothing may be counted from, not even 0 */
+	return at ? (struct slice){s.at + at, s.size - at} : s;
 }
 
 /* Without blanks and tabs on either side, and carriage returns at the end. */

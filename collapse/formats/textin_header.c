@@ -563,10 +563,13 @@ static const char *frame_start(struct slice rest, const char *module)
 
 struct slice textin_inline_frame(struct slice rest)
 {
-	const char *module = rest.size ? last_module(rest) : NULL;
-	const char *from = rest.size ? frame_start(rest, module) : NULL;
-	const char *end = rest.at + rest.size, *arrow;
+	const char *module, *from, *end, *arrow;
 
+	if (!rest.size)
+		return rest;
+	module = last_module(rest);
+	from = frame_start(rest, module);
+	end = rest.at + rest.size;
 	if (!from)
 		return (struct slice){NULL, 0};
 	/* a branch: the place it left from is where time was spent */
